@@ -1,0 +1,78 @@
+"""The one place that waits: for a condition, with a named budget, and words for what was awaited.
+
+No other module may call `time.sleep`. An observation is either the value that was wanted or a
+`NotYet` that says what was seen instead, so that a time-out can tell.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from tenacity import Retrying, TryAgain, stop_before_delay, wait_exponential
+
+from lab.errors import LabError
+
+T = TypeVar("T")
+
+# Budgets, in seconds. Generous on purpose: a wait ends when its condition holds, so a larger budget
+# costs nothing on a fast machine and saves a slow one from a false alarm.
+ENGINE_START_S: Final = 60.0
+SERVICES_HEALTHY_S: Final = 180.0
+CLUSTER_ANSWERS_S: Final = 60.0
+CONNECT_ANSWERS_S: Final = 90.0
+CONNECTOR_RUNS_S: Final = 60.0
+TOPIC_APPEARS_S: Final = 60.0
+RECORDS_ARRIVE_S: Final = 120.0
+SPARK_ANSWERS_S: Final = 90.0
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """What was seen instead of what is awaited."""
+
+    seen: str
+
+
+class TimedOut(LabError):
+    """A condition was not reached within its budget."""
+
+
+def wait_until(
+    observe: Callable[[], T | NotYet],
+    *,
+    timeout_s: float,
+    what: str,
+    transient: tuple[type[Exception], ...] = (),
+    hint: str | None = None,
+    pause_s: float = 0.05,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
+    """Call `observe` until it gives something other than `NotYet`, and return that.
+
+    An exception listed in `transient` counts as not yet; any other ends the wait at once.
+    """
+    last_seen = "nothing"
+
+    def attempt() -> T:
+        nonlocal last_seen
+        try:
+            observed = observe()
+        except transient as error:
+            last_seen = str(error)
+            raise TryAgain from error
+        if isinstance(observed, NotYet):
+            last_seen = observed.seen
+            raise TryAgain
+        return observed
+
+    retrying = Retrying(
+        stop=stop_before_delay(timeout_s),
+        wait=wait_exponential(multiplier=pause_s, max=max(pause_s, 1.0)),
+        sleep=sleep,
+        reraise=True,
+    )
+    try:
+        return retrying(attempt)
+    except TryAgain as error:
+        raise TimedOut(f"not reached in {timeout_s:g} s: {what}; last seen: {last_seen}", hint) from error
