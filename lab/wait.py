@@ -76,3 +76,10 @@ def wait_until(
         return retrying(attempt)
     except TryAgain as error:
         raise TimedOut(f"not reached in {timeout_s:g} s: {what}; last seen: {last_seen}", hint) from error
+
+
+def pace(done: int, rate_per_s: float, since: float, *, meanwhile: Callable[[float], object]) -> None:
+    """Spend the time until the next of a steady stream is due; `meanwhile` gets the seconds it may take."""
+    due = since + done / rate_per_s
+    while (left := due - time.monotonic()) > 0:
+        meanwhile(min(left, 0.1))

@@ -1,0 +1,253 @@
+"""list, up, status, logs, exec, open, down, prune: labs as a whole."""
+
+import webbrowser
+from typing import Annotated, Any
+
+import typer
+
+from lab import harness, leases, topology
+from lab.cli import console
+from lab.cli.options import Json, Name, TopologyName
+from lab.errors import BadInput, nearest
+from lab.harness import Endpoint, Lab, Wish
+from lab.wait import SERVICES_HEALTHY_S
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list")(list_)
+    for command in (up, status, logs, open_, down, prune):
+        app.command(command.__name__.rstrip("_"))(command)
+    app.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
+        exec_
+    )
+
+
+def list_(json: Json = False) -> None:
+    """Show the topologies, and the labs that are up."""
+    found = [topology.load(name) for name in topology.names()]
+    up_now = {name: leases.leased(name) or {} for name in leases.names()}
+    data = {
+        "topologies": [
+            {
+                "name": t.name,
+                "title": t.roles.title,
+                "teaches": t.roles.teaches,
+                "kafka": t.roles.kafka,
+                "clusters": t.roles.clusters,
+                "memory_bytes": t.memory_bytes,
+                "connectors": list(t.connector_files()),
+            }
+            for t in found
+        ],
+        "labs": [{"name": name, "topology": lease.get("LAB_TOPOLOGY")} for name, lease in up_now.items()],
+    }
+
+    def text() -> None:
+        rows = [(t.name, t.roles.title, t.roles.kafka, f"{t.memory_bytes / 2**30:.1f} GiB") for t in found]
+        console.table("Topologies", ("name", "what it is", "Kafka", "memory at most"), rows, empty="none")
+        console.line("")
+        running = [
+            (name, lease.get("LAB_TOPOLOGY", ""), lease.get("KAFKA_VERSION", ""))
+            for name, lease in up_now.items()
+        ]
+        console.table("Labs", ("name", "topology", "Kafka"), running, empty="none is up")
+        if not running:
+            console.suggest(f"lab up {found[0].name}", "starts one")
+
+    console.show(data, as_json=json, text=text)
+
+
+def up(
+    name_of_topology: TopologyName,
+    name: Annotated[
+        str | None, typer.Option("--name", help="The lab's name; the topology's if not given.")
+    ] = None,
+    kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help="Kafka's version.")] = None,
+    port: Annotated[
+        list[str] | None,
+        typer.Option("--port", metavar="SERVICE=PORT", help="A host port, e.g. broker=19092."),
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything in place when it fails.")] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long services may take.")
+    ] = SERVICES_HEALTHY_S,
+    json: Json = False,
+) -> None:
+    """Start a lab, or bring a half-started one into shape. Doing it twice changes nothing."""
+    wish = Wish(
+        topology=name_of_topology,
+        name=name,
+        kafka=kafka,
+        ports=tuple(port or ()),
+        keep=keep,
+        timeout_s=timeout,
+    )
+    lab = Lab.up(wish, console.Steps())
+    data = {
+        "name": lab.name,
+        "topology": lab.topology.name,
+        "kafka": lab.kafka_version,
+        "endpoints": lab.endpoints(),
+    }
+
+    def text() -> None:
+        _endpoints(lab.endpoints())
+        connectors = list(lab.topology.connector_files())
+        option = "" if lab.name == lab.topology.name else f" --name {lab.name}"
+        if connectors:
+            console.suggest(f"lab mm2 deploy {connectors[0]}{option}", "starts mirroring")
+        console.suggest(f"lab status{option}", "shows both clusters on one screen")
+
+    console.show(data, as_json=json, text=text)
+
+
+def _endpoints(endpoints: list[Endpoint]) -> None:
+    console.table(
+        "Endpoints",
+        ("service", "what", "address"),
+        [(e.service, e.what, e.address) for e in endpoints],
+        empty="none",
+    )
+
+
+def status(name: Name = None, json: Json = False) -> None:
+    """Both clusters, connectors with their tasks, and topics with record counts, on one screen."""
+    lab = Lab.attach(name)
+    boxes = lab.containers()
+    clusters = {alias: lab.cluster(alias) for alias in lab.topology.roles.clusters}
+    topics = {alias: cluster.topics() for alias, cluster in clusters.items()}
+    connectors = lab.connect.statuses() if lab.topology.roles.connect else []
+    data: dict[str, Any] = {
+        "name": lab.name,
+        "topology": lab.topology.name,
+        "kafka": lab.kafka_version,
+        "services": boxes,
+        "endpoints": lab.endpoints(),
+        "connectors": connectors,
+        "topics": {
+            alias: [
+                {
+                    "name": t.name,
+                    "partitions": t.partitions,
+                    "replicas": t.replicas,
+                    "records": t.count,
+                    "internal": t.internal,
+                }
+                for t in found
+            ]
+            for alias, found in topics.items()
+        },
+    }
+
+    def text() -> None:
+        console.line(f"lab {lab.name}: {lab.topology.roles.title} (Kafka {lab.kafka_version})\n")
+        addresses = {e.service: e.address for e in lab.endpoints()}
+        what = {e.service: e.what for e in lab.endpoints()}
+        rows = [
+            (b.service, what.get(b.service, ""), b.health or b.state, addresses.get(b.service, ""))
+            for b in boxes
+        ]
+        console.table("Services", ("service", "what", "state", "address"), rows, empty="none")
+        console.line("")
+        console.table(
+            "Connectors",
+            ("name", "class", "state", "tasks", "topics"),
+            [
+                (
+                    c.name,
+                    c.connector_class,
+                    c.state,
+                    ", ".join(f"{t.id} {t.state}" for t in c.tasks) or "none",
+                    c.topics,
+                )
+                for c in connectors
+            ],
+            empty="none is deployed",
+        )
+        for connector in connectors:
+            if connector.failure:
+                console.line(f"  {connector.name}: {connector.failure}")
+        for alias, found in topics.items():
+            console.line("")
+            shown = [(t.name, t.partitions, t.replicas, t.count) for t in found if not t.internal]
+            hidden = len(found) - len(shown)
+            title = f"Topics of {alias}" + (f" (and {hidden} internal ones)" if hidden else "")
+            console.table(title, ("topic", "partitions", "replicas", "records"), shown, empty="none")
+
+    console.show(data, as_json=json, text=text)
+
+
+def logs(
+    service: Annotated[str, typer.Argument(help="A service of the lab, e.g. connect.")],
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on printing.")] = False,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """Print a service's log."""
+    lab = Lab.attach(name)
+    lab.address(service)
+    if follow and json:
+        raise BadInput("--follow and --json exclude each other", "leave one of them out")
+    if follow:
+        raise typer.Exit(lab.project.attach("logs", "--follow", "--no-log-prefix", service))
+    written = lab.project.logs(service)
+    console.show({"service": service, "log": written.splitlines()}, as_json=json, text=lambda: print(written))  # noqa: T201
+
+
+def exec_(
+    service: Annotated[str, typer.Argument(help="A service of the lab, e.g. broker.")],
+    command: Annotated[list[str], typer.Argument(metavar="CMD...", help="What to run there.")],
+    name: Name = None,
+) -> None:
+    """Run a command in a service's container, e.g. `lab exec broker kafka-topics --list …`."""
+    lab = Lab.attach(name)
+    lab.address(service)
+    raise typer.Exit(lab.project.attach("exec", *console.terminal_option(), service, *command))
+
+
+def open_(
+    what: Annotated[
+        str | None, typer.Argument(help="A service with a web address; all are listed if not given.")
+    ] = None,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """Print a lab's addresses, and open one of them in a browser."""
+    lab = Lab.attach(name)
+    endpoints = lab.endpoints()
+    if what is not None:
+        endpoints = [e for e in endpoints if e.service == what]
+        if not endpoints:
+            raise BadInput(
+                f'nothing to open as "{what}"', nearest(what, [e.service for e in lab.endpoints()])
+            )
+        if endpoints[0].address.startswith("http"):
+            webbrowser.open(endpoints[0].address)
+    console.show({"endpoints": endpoints}, as_json=json, text=lambda: _endpoints(endpoints))
+
+
+def down(name: Name = None, json: Json = False) -> None:
+    """Remove a lab: containers, network, volumes, ports. Doing it twice is fine."""
+    known = leases.names()
+    if name is None and len(known) > 1:
+        raise BadInput(f"several labs are up: {', '.join(known)}", "choose one with --name")
+    chosen = name or (known[0] if known else None)
+    removed = harness.bring_down(chosen) if chosen else None
+    data = {"name": chosen, "removed": removed}
+    console.show(
+        data,
+        as_json=json,
+        text=lambda: console.line(
+            f"lab {chosen} is down: {removed} removed" if removed else "nothing was up"
+        ),
+    )
+
+
+def prune(json: Json = False) -> None:
+    """Remove whatever any lab left behind, by the lab's own label; nothing of anybody else."""
+    removed = harness.prune()
+    console.show(
+        {"removed": removed},
+        as_json=json,
+        text=lambda: console.line(f"{removed} removed" if removed else "nothing to remove"),
+    )

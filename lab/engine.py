@@ -1,0 +1,242 @@
+"""Start, stop and inspect containers. Knows Docker and Compose; knows nothing about Kafka."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from python_on_whales import DockerClient
+from python_on_whales.exceptions import DockerException
+from python_on_whales.utils import run as run_docker
+
+from lab.errors import LabError
+from lab.project import VERSIONS
+
+LABEL: Final = "io.mirror-lab"
+PROJECT_LABEL: Final = "com.docker.compose.project"
+SERVICE_LABEL: Final = "com.docker.compose.service"
+NAME_LABEL: Final = "io.mirror-lab.name"
+_TERMINATE_S: Final = 5.0
+
+
+class EngineError(LabError):
+    """The engine or Compose refused something."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    id: str
+    project: str
+    service: str
+    state: str  # created, running, paused, exited, dead …
+    health: str  # healthy, unhealthy, starting, or "" when nothing checks
+
+    @property
+    def ready(self) -> bool:
+        return self.state == "running" and self.health in ("healthy", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Removed:
+    """What was found and removed, by kind."""
+
+    containers: int = 0
+    networks: int = 0
+    volumes: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.containers or self.networks or self.volumes)
+
+    def __str__(self) -> str:
+        return f"{self.containers} containers, {self.networks} networks, {self.volumes} volumes"
+
+
+def docker(*args: str) -> str:
+    """One docker command's stdout; its stderr becomes the error."""
+    with _translated(f"docker {args[0]}"):
+        return str(run_docker([*DockerClient().docker_cmd, *args]))
+
+
+def containers(project: str | None = None) -> list[Container]:
+    """The lab's containers in every state, all labs' or one's, in the order of their services."""
+    lines = docker("ps", "--all", "--no-trunc", "--format", "{{json .}}", *_filters(project)).splitlines()
+    return sorted((_container(json.loads(line)) for line in lines), key=lambda c: (c.project, c.service))
+
+
+def _container(row: dict[str, str]) -> Container:
+    labels = dict(pair.partition("=")[::2] for pair in row["Labels"].split(","))
+    health = next((h for h in ("unhealthy", "healthy", "starting") if f"{h})" in row["Status"]), "")
+    return Container(
+        id=row["ID"],
+        project=labels.get(PROJECT_LABEL, ""),
+        service=labels.get(SERVICE_LABEL, row["Names"]),
+        state=row["State"],
+        health=health,
+    )
+
+
+def remove(project: str | None = None) -> Removed:
+    """Remove what carries the lab's label, of one project or of all: containers, networks, volumes.
+
+    By label and not by Compose file: the file may have been edited since, and a half-made lab may
+    hold containers that never started.
+    """
+    filters = _filters(project)
+    boxes = docker("ps", "--all", "--quiet", *filters).split()
+    if boxes:
+        _unless_gone("rm", "--force", "--volumes", *boxes)
+    networks = docker("network", "ls", "--quiet", *filters).split()
+    if networks:
+        _unless_gone("network", "rm", *networks)
+    volumes = docker("volume", "ls", "--quiet", *filters).split()
+    if volumes:
+        _unless_gone("volume", "rm", "--force", *volumes)
+    return Removed(containers=len(boxes), networks=len(networks), volumes=len(volumes))
+
+
+def _unless_gone(*args: str) -> None:
+    """Two clean-ups may meet; what the other one removed first is not an error."""
+    try:
+        docker(*args)
+    except EngineError as error:
+        if not any(text in error.message.lower() for text in ("no such", "not found", "already in progress")):
+            raise
+
+
+def _filters(project: str | None) -> list[str]:
+    filters = ["--filter", f"label={LABEL}=true"]
+    return filters if project is None else [*filters, "--filter", f"label={PROJECT_LABEL}={project}"]
+
+
+@dataclass(frozen=True)
+class Project:
+    """One Compose project: a lab's containers, network and volumes."""
+
+    name: str
+    compose_file: Path
+    env_file: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _client(self) -> DockerClient:
+        return DockerClient(
+            compose_files=[self.compose_file],
+            compose_project_name=self.name,
+            compose_env_files=[VERSIONS, self.env_file],
+        )
+
+    def command(self, *args: str) -> list[str]:
+        """A `docker compose` command line for this project."""
+        return [str(part) for part in self._client.compose.docker_compose_cmd] + list(args)
+
+    def up(self, *, timeout_s: float, on_line: Callable[[str], None]) -> None:
+        """Create and start what is missing or changed, and wait until all of it is healthy."""
+        options = [
+            "--detach",
+            "--wait",
+            "--wait-timeout",
+            f"{timeout_s:.0f}",
+            "--quiet-pull",
+            "--remove-orphans",
+        ]
+        follow(self.command("up", *options), on_line)
+
+    def rendered(self) -> str:
+        with _translated("docker compose config"):
+            return str(run_docker(self.command("config")))
+
+    def logs(self, service: str | None = None) -> str:
+        with _translated("docker compose logs"):
+            wanted = [service] if service else []
+            return str(run_docker(self.command("logs", "--no-color", "--timestamps", *wanted)))
+
+    def run_in(self, service: str, argv: Sequence[str], *, stdin: str = "") -> str:
+        """Run a command in a service's container and return what it printed."""
+        with _translated(f'"{argv[0]}" in service "{service}"'):
+            return str(run_docker(self.command("exec", "-T", service, *argv), input=stdin.encode()))
+
+    def start_in(self, service: str, argv: Sequence[str]) -> None:
+        """Start a command in a service's container and leave it running there."""
+        with _translated(f'"{argv[0]}" in service "{service}"'):
+            run_docker(self.command("exec", "--detach", service, *argv))
+
+    def attach(self, *args: str) -> int:
+        """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
+        sys.stdout.flush()
+        return subprocess.call(self.command(*args))
+
+
+def follow(
+    command: list[str], on_line: Callable[[str], None], *, environment: Mapping[str, str] | None = None
+) -> None:
+    """Run a long command line by line; whatever ends us ends it first.
+
+    In a session of its own: a Ctrl-C reaches only the lab, which stops this command and then removes
+    what it had created. Left alone it would go on creating containers behind the clean-up's back.
+    """
+    lines: list[str] = []
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        for line in process.stdout or ():
+            lines.append(line.rstrip())
+            on_line(line.strip())
+        code = process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_TERMINATE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+    if code != 0:
+        told = [line for line in lines if line.strip()][-12:]
+        raise EngineError(f"docker {_verb(command)} failed: {_last(told)}", "\n".join(told[:-1]) or None)
+
+
+def _verb(command: list[str]) -> str:
+    return next((part for part in command if part in ("up", "build", "config", "logs")), "compose")
+
+
+def _last(lines: list[str]) -> str:
+    return lines[-1].strip() if lines else "it said nothing"
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    try:
+        yield
+    except DockerException as error:
+        told = [line for line in (error.stderr or "").splitlines() if line.strip()]
+        raise EngineError(f"{what} failed: {_last(told)}") from error
+
+
+def inspect(ids: Sequence[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(docker("inspect", *ids)) if ids else []
+    return found
+
+
+def logs(container: str) -> str:
+    """Everything a container wrote, stdout and stderr in the order of time."""
+    done = subprocess.run(
+        ["docker", "logs", "--timestamps", container],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return done.stdout

@@ -1,0 +1,314 @@
+"""Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from lab import engine, images, leases, topology
+from lab.connect import Connect, ConnectError, Status
+from lab.engine import Container, EngineError, Project, Removed
+from lab.errors import BadInput, HostNotReady, Interrupted, LabError, nearest
+from lab.interruption import uninterruptible
+from lab.kafka import Cluster, ClusterError
+from lab.mm2 import Connector, read_connector
+from lab.project import kafka_version
+from lab.run import Run, Unwatched, Watcher
+from lab.setup import require_engine
+from lab.spark import SparkSession, session
+from lab.topology import Topology
+from lab.wait import SERVICES_HEALTHY_S
+
+PROJECT_PREFIX: Final = "lab-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What `up` was asked for; checked as a whole before anything is created."""
+
+    topology: str
+    name: str | None = None
+    kafka: str | None = None
+    ports: tuple[str, ...] = ()
+    keep: bool = False
+    timeout_s: float = SERVICES_HEALTHY_S
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    service: str
+    what: str
+    address: str
+
+
+@dataclass
+class Lab:
+    name: str
+    topology: Topology
+    kafka_version: str
+    ports: Mapping[str, int]
+    run: Run | None = None
+
+    # -- coming and going ------------------------------------------------------------------------
+
+    @classmethod
+    def up(cls, wish: Wish, watcher: Watcher | None = None) -> "Lab":
+        """Start the lab, or make a running or half-started one what it should be."""
+        chosen = topology.load(wish.topology)
+        version = kafka_version(wish.kafka)
+        chosen.check_kafka_version(version)
+        name = leases.check_name(wish.name or wish.topology)
+        _same_lab(name, chosen, version)
+        for path in chosen.connector_files().values():
+            read_connector(path)
+        asked = leases.asked_ports(list(wish.ports), chosen, name)
+        require_engine()
+
+        with leases.exclusive(name):
+            before = engine.containers(PROJECT_PREFIX + name)
+            ran = len(before) == len(chosen.services) and all(box.ready for box in before)
+            run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
+            lab: Lab | None = None
+            try:
+                _ensure_images(run, version)
+                settings = {"LAB_TOPOLOGY": chosen.name, "LAB_NAME": name, "KAFKA_VERSION": version}
+                lab = cls(name, chosen, version, leases.lease(name, chosen, settings, asked), run)
+                lab._start(run, wish.timeout_s)
+                lab._answers(run)
+            except BaseException as error:
+                raise _abandon(name, lab, run, error, keep=wish.keep or ran) from error
+            run.close("up", ports=dict(lab.ports))
+        return lab
+
+    @classmethod
+    def attach(cls, name: str | None = None) -> "Lab":
+        """A lab that is already up: the named one, or the only one."""
+        known = leases.names()
+        if name is None:
+            if len(known) != 1:
+                raise BadInput(
+                    "no lab is up" if not known else f"several labs are up: {', '.join(known)}",
+                    'start one: "lab up basic-mirror"' if not known else "choose one with --name",
+                )
+            name = known[0]
+        lease = leases.leased(leases.check_name(name))
+        if lease is None:
+            raise BadInput(f'no lab named "{name}" is up', nearest(name, known))
+        ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
+        return cls(name, topology.load(lease["LAB_TOPOLOGY"]), lease["KAFKA_VERSION"], ports)
+
+    def down(self) -> Removed:
+        return bring_down(self.name)
+
+    def _start(self, run: Run, timeout_s: float) -> None:
+        total = len(self.topology.services)
+        with run.step(f"start {total} services") as step:
+            ready: set[str] = set()
+
+            def on_line(line: str) -> None:
+                parts = line.split()
+                if (
+                    len(parts) >= 3
+                    and parts[0] == "Container"
+                    and parts[2] in ("Healthy", "Started", "Running")
+                ):
+                    ready.add(f"{parts[1]}:{parts[2]}")
+                    healthy = sum(1 for r in ready if r.endswith((":Healthy", ":Running")))
+                    step.say(f"{healthy} of {total} ready")
+
+            self.project.up(timeout_s=timeout_s, on_line=on_line)
+            step.note = f"Kafka {self.kafka_version}"
+
+    def _answers(self, run: Run) -> None:
+        """Healthy is what a container says of itself; here the clients ask from outside."""
+        with run.step("clusters and Connect answer"):
+            for alias, brokers in self.topology.roles.clusters.items():
+                self.cluster(alias).wait_until_answers(len(brokers))
+            for worker in self.topology.roles.connect:
+                self._worker(worker).wait_until_answers()
+
+    # -- parts -----------------------------------------------------------------------------------
+
+    @cached_property
+    def project(self) -> Project:
+        return Project(PROJECT_PREFIX + self.name, self.topology.compose_file, leases.env_file(self.name))
+
+    def cluster(self, alias: str) -> Cluster:
+        if alias not in self.topology.roles.clusters:
+            raise BadInput(
+                f'topology "{self.topology.name}" has no cluster "{alias}"',
+                nearest(alias, list(self.topology.roles.clusters)),
+            )
+        bootstrap = self.topology.bootstrap(alias, listener="EXTERNAL", ports=self.ports)
+        return self._clusters.setdefault(alias, Cluster(alias, bootstrap))
+
+    @cached_property
+    def _clusters(self) -> dict[str, Cluster]:
+        return {}
+
+    @property
+    def source(self) -> Cluster:
+        return self.cluster("source")
+
+    @property
+    def target(self) -> Cluster:
+        return self.cluster("target")
+
+    @cached_property
+    def connect(self) -> Connect:
+        if not self.topology.roles.connect:
+            raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
+        return self._worker(self.topology.roles.connect[0])
+
+    def _worker(self, service: str) -> Connect:
+        return Connect(f"http://{self.address(service)}")
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        return session(self.address("spark"))
+
+    def address(self, service: str) -> str:
+        """Where a service's first published port answers on this host."""
+        if service not in self.topology.services:
+            raise BadInput(
+                f'lab "{self.name}" has no service "{service}"',
+                nearest(service, list(self.topology.services)),
+            )
+        port = self.topology.services[service].ports[0]
+        return f"127.0.0.1:{self.ports[port.variable]}"
+
+    def internal_bootstrap(self, alias: str) -> str:
+        """A cluster's address for what runs in the lab's network: Connect, Spark, the tools."""
+        return self.topology.bootstrap(alias, listener="INTERNAL", ports=self.ports)
+
+    def endpoints(self) -> list[Endpoint]:
+        roles = self.topology.roles
+        what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
+        what |= dict.fromkeys(roles.connect, "Connect REST") | {"spark": "Spark Connect"}
+        scheme = dict.fromkeys(roles.connect, "http://") | {"spark": "sc://"}
+        return [
+            Endpoint(
+                service=port.service,
+                what=what.get(port.service, "ZooKeeper"),
+                address=f"{scheme.get(port.service, '')}127.0.0.1:{self.ports[port.variable]}",
+            )
+            for port in self.topology.ports
+        ]
+
+    def containers(self) -> list[Container]:
+        return engine.containers(self.project.name)
+
+    # -- connectors ------------------------------------------------------------------------------
+
+    def connector(self, name: str, **overrides: str | None) -> Connector:
+        """A connector file of the topology, with some keys changed; None takes a key away.
+
+        Keys with dots are passed as `**{"offset.lag.max": "0"}`.
+        """
+        files = self.topology.connector_files()
+        if name not in files:
+            raise BadInput(
+                f'topology "{self.topology.name}" has no connector "{name}"', nearest(name, list(files))
+            )
+        return read_connector(files[name]).with_overrides(overrides)
+
+    def deploy(self, connector: Connector) -> Status:
+        """PUT the connector and wait until it and all its tasks run."""
+        self.connect.deploy(connector)
+        return self.connect.wait_until_runs(connector.name)
+
+
+def bring_down(name: str) -> Removed:
+    """Remove everything of a lab, in whatever state it is, and give its ports back."""
+    leases.check_name(name)
+    require_engine()
+    with leases.exclusive(name):
+        return _remove(name)
+
+
+def _remove(name: str) -> Removed:
+    with uninterruptible():
+        removed = engine.remove(PROJECT_PREFIX + name)
+        leases.release(name)
+    return removed
+
+
+def prune() -> Removed:
+    """Remove every labelled object of every lab, and every lease."""
+    require_engine()
+    with uninterruptible():
+        removed = engine.remove()
+        for name in leases.names():
+            leases.release(name)
+    return removed
+
+
+def _same_lab(name: str, chosen: Topology, version: str) -> None:
+    lease = leases.leased(name)
+    if lease is None:
+        return
+    there = (lease["LAB_TOPOLOGY"], lease["KAFKA_VERSION"])
+    if there != (chosen.name, version):
+        raise BadInput(
+            f'lab "{name}" is there already, with topology "{there[0]}" and Kafka {there[1]}',
+            f'"lab down --name {name}" first, or choose another --name',
+        )
+
+
+def _ensure_images(run: Run, version: str) -> None:
+    for image in images.missing(version):
+        with run.step(f"build image {image.tag}") as step:
+            images.build(image, step.say)
+
+
+def _abandon(name: str, lab: "Lab | None", run: Run, error: BaseException, *, keep: bool) -> BaseException:
+    """Save what can tell why, remove what was started, and give the error that the user sees."""
+    with uninterruptible():
+        if lab is not None:
+            save_evidence(lab, run)
+        if not keep:
+            with run.step("bring down"):
+                engine.remove(PROJECT_PREFIX + name)
+                leases.release(name)
+    kept = f'; it was kept: "lab status --name {name}"' if keep else ""
+    if isinstance(error, KeyboardInterrupt):
+        run.close("interrupted")
+        return Interrupted(
+            f'starting lab "{name}" was interrupted', f"nothing is left of it{kept}" if not keep else kept[2:]
+        )
+    run.close(f"failed: {error}")
+    if isinstance(error, HostNotReady | BadInput):
+        return error
+    if isinstance(error, LabError):
+        return type(error)(
+            f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}{kept}"
+        )
+    return error
+
+
+def save_evidence(lab: Lab, run: Run) -> None:
+    """Logs and state of every container, the Compose file as rendered, the connectors' status.
+
+    Each piece on its own: what cannot be had is written down as such and does not hide the cause.
+    """
+    with run.step("save evidence"):
+        with _noting(run, "containers.json"):
+            boxes = engine.containers(lab.project.name)
+            run.save("containers.json", engine.inspect([box.id for box in boxes]))
+            for box in boxes:
+                with _noting(run, f"logs/{box.service}.log"):
+                    run.save(f"logs/{box.service}.log", engine.logs(box.id))
+        with _noting(run, "compose.yaml"):
+            run.save("compose.yaml", lab.project.rendered())
+        if lab.topology.roles.connect:
+            with _noting(run, "connectors.json"):
+                run.save("connectors.json", [str(status) for status in lab.connect.statuses()])
+
+
+@contextmanager
+def _noting(run: Run, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (EngineError, ConnectError, ClusterError) as error:
+        run.save(f"{name}.missing", f"{error.message}\n")

@@ -1,0 +1,157 @@
+"""The lab's own images: which are there, which are out of date, how they are built, saved and loaded.
+
+An image carries the hash of what it was built from; one whose hash differs is built again. Everything
+comes from pinned packages, so a host needs no Java, no Maven and no image registry.
+"""
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.engine import EngineError, docker, follow
+from lab.errors import BadInput, HostNotReady
+from lab.project import COMPOSE, VERSIONS, versions
+from lab.setup import ca_bundle, registry_answers
+
+FOLDER: Final = COMPOSE / "images"
+SOURCE_LABEL: Final = "io.mirror-lab.source"
+_DEBOOTSTRAP_S: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """One image that topologies use."""
+
+    kind: str  # its folder under compose/images, its service in the build file
+    version: str
+    source: str  # hash of what it is built from
+
+    @property
+    def tag(self) -> str:
+        return f"{_prefix()}mirror-lab/{self.kind}:{self.version}"
+
+    def is_current(self) -> bool:
+        found = docker("image", "ls", "--quiet", "--filter", f"label={SOURCE_LABEL}={self.source}", self.tag)
+        return bool(found.strip())
+
+
+def wanted(kafka_version: str) -> list[Image]:
+    """The images of a lab with that Kafka version."""
+    pinned = versions()
+    return [
+        Image(kind="kafka", version=kafka_version, source=_hash("kafka", kafka_version)),
+        Image(kind="spark", version=pinned["SPARK_VERSION"], source=_hash("spark", pinned["SPARK_VERSION"])),
+    ]
+
+
+def missing(kafka_version: str) -> list[Image]:
+    return [image for image in wanted(kafka_version) if not image.is_current()]
+
+
+def build(image: Image, on_line: Callable[[str], None]) -> None:
+    """Build one image, from the base image, which is made first if it is not there."""
+    base = ensure_base(on_line)
+    on_line(f"building {image.tag}")
+    command = [
+        *("docker", "compose", "--file", str(FOLDER / "compose.yaml"), "--env-file", str(VERSIONS)),
+        *("build", image.kind),
+    ]
+    environment = {
+        f"{image.kind.upper()}_VERSION": image.version,
+        f"LAB_SOURCE_{image.kind.upper()}": image.source,
+        "LAB_BASE": base,
+    }
+    with tempfile.TemporaryDirectory() as empty:
+        bundle = ca_bundle()
+        if bundle is None:  # a build secret must be a file; without a bundle it is an empty one
+            bundle = Path(empty) / "no-ca.crt"
+            bundle.touch()
+        environment["LAB_CA_BUNDLE"] = str(bundle)
+        follow(command, on_line, environment={**os.environ, **environment})
+
+
+def ensure_base(on_line: Callable[[str], None]) -> str:
+    """The Debian image that all others start from: pulled where a registry answers, else made here."""
+    suite = versions()["DEBIAN_SUITE"]
+    tag = f"mirror-lab/base:{suite}"
+    if docker("image", "ls", "--quiet", tag).strip():
+        return tag
+    if registry_answers():
+        upstream = f"{_prefix()}debian:{suite}-slim"
+        on_line(f"pulling {upstream}")
+        docker("pull", "--quiet", upstream)
+        docker("tag", upstream, tag)
+        return tag
+    if os.geteuid() != 0:
+        raise HostNotReady(
+            "no image registry answers, and making the base image with debootstrap needs root",
+            'run "lab images" as root once, or "lab images load FILE" with images saved elsewhere',
+        )
+    on_line(f"making {tag} with debootstrap")
+    _debootstrap(suite, tag)
+    return tag
+
+
+def _debootstrap(suite: str, tag: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="mirror-lab-base-") as folder:
+        root = Path(folder) / "root"
+        try:
+            subprocess.run(
+                ["debootstrap", "--variant=minbase", suite, str(root)],
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=_DEBOOTSTRAP_S,
+            )
+        except FileNotFoundError as error:
+            raise HostNotReady("debootstrap is not installed", 'run "lab doctor --fix"') from error
+        except subprocess.CalledProcessError as error:
+            told = (error.stdout + error.stderr).strip().splitlines()
+            raise EngineError(f"debootstrap failed: {told[-1] if told else 'it said nothing'}") from error
+        archive = Path(folder) / "base.tar"
+        subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True, timeout=_DEBOOTSTRAP_S)
+        docker("import", str(archive), tag)
+
+
+def save(path: Path, on_line: Callable[[str], None]) -> list[str]:
+    """All images of the lab that this host has, into one file for hosts without a network."""
+    tags = _present()
+    if not tags:
+        raise BadInput("this host has no images of the lab to save", 'build them first: "lab images"')
+    follow(["docker", "save", "--output", str(path), *tags], on_line)
+    return tags
+
+
+def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
+    if not path.is_file():
+        raise BadInput(f'no file "{path}"', 'name a file that "lab images save" wrote')
+    follow(["docker", "load", "--quiet", "--input", str(path)], on_line)
+    return _present()
+
+
+def _present() -> list[str]:
+    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{_prefix()}mirror-lab/*")
+    return sorted(tag for tag in listed.split() if not tag.endswith("<none>"))
+
+
+def _prefix() -> str:
+    """A registry to take images from, e.g. "registry.example:5000/"."""
+    return os.environ.get("LAB_REGISTRY", "")
+
+
+def _hash(kind: str, version: str) -> str:
+    """What an image is built from: the files of its folder, the build file and the versions."""
+    digest = hashlib.sha256(version.encode())
+    pinned = {key: value for key, value in versions().items() if key != "KAFKA_VERSIONS"}
+    pinned |= {"KAFKA_VERSION": version} if kind == "kafka" else {"KAFKA_VERSION": ""}
+    digest.update(repr(sorted(pinned.items())).encode())
+    files = [path for path in (FOLDER / kind).rglob("*") if path.is_file()]
+    for path in sorted([*files, FOLDER / "compose.yaml"]):
+        digest.update(f"{path.relative_to(FOLDER)} {path.stat().st_mode & 0o111}".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,144 @@
+"""Which lab has which host ports: leased before anything starts, since Kafka advertises them.
+
+A lab's lease is `<state>/labs/<name>/lab.env`, the very file that Compose reads for it. A lock file
+per lab keeps two processes from changing one lab at once; a lock over all keeps leases apart.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from lab.errors import BadInput, LabError, nearest
+from lab.project import read_env_file, state_folder
+from lab.topology import Port, Topology
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_FIRST_FREE: Final = 20_000  # below every common ephemeral range, above what services usually take
+_LAST_FREE: Final = 29_999
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f'"{name}" cannot be a lab\'s name',
+            "up to 40 of a-z, 0-9 and -, starting with a letter or digit",
+        )
+    return name
+
+
+def env_file(name: str) -> Path:
+    return state_folder() / "labs" / name / "lab.env"
+
+
+def leased(name: str) -> dict[str, str] | None:
+    """A lab's lease, or None when there is no such lab."""
+    path = env_file(name)
+    return read_env_file(path) if path.is_file() else None
+
+
+def names() -> list[str]:
+    return sorted(path.parent.name for path in (state_folder() / "labs").glob("*/lab.env"))
+
+
+@contextmanager
+def exclusive(name: str) -> Iterator[None]:
+    """Only one process at a time may change a lab."""
+    path = state_folder() / "locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.seek(0)
+            raise LabError(
+                f'another process ({lock.read().strip() or "just started"}) is changing lab "{name}"',
+                "wait for it to end, or give this lab another name with --name",
+            ) from error
+        lock.truncate(0)
+        lock.write(f"pid {os.getpid()}")
+        lock.flush()
+        yield
+
+
+def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int]:
+    """`--port broker=19092` as {"BROKER_PORT": 19092}; every mistake is bad input."""
+    known = {port.variable for port in topology.ports}
+    own = leased(lab) or {}
+    result = {}
+    for text in asked:
+        name, _, number = text.partition("=")
+        variable = f"{name.upper().removesuffix('_PORT')}_PORT"
+        if variable not in known:
+            short = sorted(v.removesuffix("_PORT").lower() for v in known)
+            raise BadInput(f'topology "{topology.name}" has no port "{name}"', nearest(name.lower(), short))
+        if not number.isdigit() or not 1 <= int(number) <= 65_535:
+            raise BadInput(f'"{number}" is not a port', "a number from 1 to 65535, e.g. --port broker=19092")
+        if own.get(variable) != number and not _bindable(int(number)):
+            raise BadInput(f"port {number}, asked for as {name}, is taken", "choose another, or leave it out")
+        result[variable] = int(number)
+    if len(set(result.values())) < len(result):
+        raise BadInput("one port is asked for twice", "give each its own number")
+    return result
+
+
+def lease(
+    name: str, topology: Topology, settings: Mapping[str, str], asked: Mapping[str, int]
+) -> dict[str, int]:
+    """Write the lab's env file: the ports it had, the ones asked for, defaults, or the next free ones."""
+    path = env_file(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _all_leases():
+        mine = leased(name) or {}
+        others = {port for other in names() if other != name for port in _numbers(leased(other) or {})}
+        ports: dict[str, int] = {}
+        for port in topology.ports:
+            if port.variable in asked:
+                ports[port.variable] = asked[port.variable]
+            elif port.variable in mine:
+                ports[port.variable] = int(mine[port.variable])
+            else:
+                ports[port.variable] = _free(port, others | set(ports.values()) | set(asked.values()))
+        values = {**settings, **ports}
+        temporary = path.with_suffix(".new")
+        temporary.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+        temporary.replace(path)
+    return ports
+
+
+def release(name: str) -> None:
+    shutil.rmtree(env_file(name).parent, ignore_errors=True)
+
+
+@contextmanager
+def _all_leases() -> Iterator[None]:
+    with (state_folder() / "leases.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _numbers(values: Mapping[str, str]) -> Iterator[int]:
+    return (int(value) for key, value in values.items() if key.endswith("_PORT"))
+
+
+def _free(port: Port, taken: set[int]) -> int:
+    for number in (port.default, *range(_FIRST_FREE, _LAST_FREE)):
+        if number not in taken and _bindable(number):
+            return number
+    raise LabError(f"no free port for {port.variable}", "end what holds them, or bring labs down")
+
+
+def _bindable(port: int) -> bool:
+    """Whether the engine could publish the port on 127.0.0.1: also nothing on 0.0.0.0 holds it."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

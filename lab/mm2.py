@@ -1,0 +1,185 @@
+"""What MM2's connectors are and mean: their JSON files, their keys, where their records go. No I/O clients."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from lab.errors import BadInput, nearest
+from lab.mm2_keys import KNOWN_KEYS, KNOWN_PREFIXES
+from lab.topology import Topology
+
+SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
+HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+
+
+class Severity(StrEnum):
+    ERROR = "error"  # the connector will not do what its file seems to say
+    WARNING = "warning"  # it will, with a consequence that people miss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Something that is wrong with a connector's config, and what to change."""
+
+    severity: Severity
+    key: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connector:
+    """A connector's name and config, as PUT to Connect."""
+
+    name: str
+    config: Mapping[str, str]
+
+    def with_overrides(self, overrides: Mapping[str, str | None]) -> "Connector":
+        """The same connector with some keys changed; None takes a key away."""
+        merged = {**self.config, **overrides}
+        return replace(self, config={key: value for key, value in merged.items() if value is not None})
+
+    @property
+    def connector_class(self) -> str:
+        return self.config["connector.class"]
+
+    @property
+    def source_alias(self) -> str:
+        return self.config.get("source.cluster.alias", "source")
+
+    @property
+    def target_alias(self) -> str:
+        return self.config.get("target.cluster.alias", "target")
+
+    def remote_topic(self, topic: str) -> str:
+        """The name that a source topic has on the target."""
+        if self.config.get("replication.policy.class") == IDENTITY_POLICY:
+            return topic
+        return f"{self.source_alias}{self.config.get('replication.policy.separator', '.')}{topic}"
+
+
+def read_connector(path: Path) -> Connector:
+    """A connector from its JSON file: the flat body of PUT, or the wrapped one of POST.
+
+    A key that no MM2 version knows is refused here, before any worker is asked: workers ignore such
+    keys, and `topic` for `topics` would mirror every topic there is.
+    """
+    try:
+        body = json.loads(path.read_text())
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}", "name an existing JSON file") from error
+    except ValueError as error:
+        raise BadInput(f"{path}: not JSON: {error}", "mend the file") from error
+    if not isinstance(body, dict):
+        raise BadInput(f"{path}: not a JSON object", 'write {"connector.class": …, …}')
+    name = body.get("name", path.stem)
+    config = body["config"] if isinstance(body.get("config"), dict) else body
+    wrong = [key for key, value in config.items() if not isinstance(value, str | int | float | bool)]
+    if wrong or not isinstance(name, str):
+        raise BadInput(
+            f"{path}: the value of {', '.join(wrong) or 'name'} is not a plain value", "use strings"
+        )
+    connector = Connector(name=name, config={key: _text(value) for key, value in config.items()})
+    if "connector.class" not in connector.config:
+        raise BadInput(f'{path}: the key "connector.class" is missing', f'e.g. "{SOURCE}"')
+    if unknown := list(unknown_keys(connector)):
+        raise BadInput(
+            f"{path}: " + "; ".join(p.message for p in unknown), "; ".join(p.remedy for p in unknown)
+        )
+    return connector
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def unknown_keys(connector: Connector) -> Iterator[Problem]:
+    for key in connector.config:
+        if key not in KNOWN_KEYS and not key.startswith(KNOWN_PREFIXES):
+            yield Problem(
+                severity=Severity.ERROR,
+                key=key,
+                message=f'no MM2 connector has the key "{key}"',
+                remedy=nearest(key, [k for k in KNOWN_KEYS if k[0] == key[0]]),
+            )
+
+
+def problems(connector: Connector, topology: Topology) -> list[Problem]:
+    """What the worker's own validation does not say: each of these runs, and does something else."""
+    found = [
+        *unknown_keys(connector),
+        *_wrong_cluster(connector, topology),
+        *_too_many_replicas(connector, topology),
+    ]
+    return [*found, *_headers(connector, topology)]
+
+
+def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    """Connect writes where the worker's own producer points, whatever the connector's target is called."""
+    if connector.connector_class != SOURCE:
+        return
+    worker = topology.worker_bootstrap()
+    wanted = connector.config.get("target.cluster.bootstrap.servers", "")
+    actual = connector.config.get("producer.override.bootstrap.servers", worker)
+    wanted_alias, actual_alias = topology.alias_of(wanted), topology.alias_of(actual)
+    if wanted_alias and actual_alias and wanted_alias != actual_alias:
+        yield Problem(
+            severity=Severity.ERROR,
+            key="producer.override.bootstrap.servers",
+            message=(
+                f'mirrored records would be written to cluster "{actual_alias}" ({actual}), '
+                f'not to the target "{wanted_alias}": a worker produces to its own bootstrap.servers'
+            ),
+            remedy=f'set "producer.override.bootstrap.servers": "{wanted}"',
+        )
+
+
+# What each kind of topic that a connector creates on the target has by default.
+_REPLICATION_DEFAULTS: Final = {
+    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
+    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
+    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
+}
+
+
+def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    for key, default in _REPLICATION_DEFAULTS.get(connector.connector_class, {}).items():
+        at_source = (
+            key.startswith("offset-syncs") and connector.config.get("offset-syncs.topic.location") != "target"
+        )
+        side = "source" if at_source else "target"
+        alias = topology.alias_of(connector.config.get(f"{side}.cluster.bootstrap.servers", ""))
+        asked = connector.config.get(key, str(default))
+        if alias is None or not asked.isdigit():
+            continue
+        brokers = len(topology.roles.clusters[alias])
+        if int(asked) > brokers:
+            default_said = "" if key in connector.config else ", MM2's default,"
+            yield Problem(
+                severity=Severity.ERROR,
+                key=key,
+                message=(
+                    f"replication factor {asked}{default_said} is more than the {brokers} "
+                    f'broker{"s" if brokers > 1 else ""} of cluster "{alias}": MM2 only logs that it cannot create the topic'
+                ),
+                remedy=f'set "{key}": "{brokers}"',
+            )
+
+
+def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    if connector.connector_class != SOURCE:
+        return
+    converter = connector.config.get("header.converter", topology.worker_setting("header.converter"))
+    if converter != BYTES_CONVERTER:
+        yield Problem(
+            severity=Severity.WARNING,
+            key="header.converter",
+            message="record headers arrive base64-encoded: Connect's default header converter is not binary-safe",
+            remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
+        )

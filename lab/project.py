@@ -1,0 +1,48 @@
+"""Where the project's files are, where the user's state goes, and which versions are pinned."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from lab.errors import BadInput, nearest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+COMPOSE: Final = ROOT / "compose"
+VERSIONS: Final = COMPOSE / "versions.env"
+
+
+def state_folder() -> Path:
+    """What the lab must remember between commands: port leases and the engine's log.
+
+    Per user, not per checkout: labs of two checkouts share one engine and one set of ports.
+    """
+    if chosen := os.environ.get("LAB_STATE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local/state") / "mirror-lab"
+
+
+def runs_folder() -> Path:
+    return Path(os.environ.get("LAB_RUNS") or ROOT / "runs")
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """NAME=VALUE lines, as Compose reads them; comments and blank lines are skipped."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value for name, _, value in pairs}
+
+
+def versions() -> dict[str, str]:
+    return read_env_file(VERSIONS)
+
+
+def kafka_version(wanted: str | None = None) -> str:
+    """The wanted Kafka version if the images can be built for it, else the default one."""
+    pinned = versions()
+    known = pinned["KAFKA_VERSIONS"].split()
+    if wanted is None:
+        wanted = os.environ.get("LAB_KAFKA_VERSION") or pinned["KAFKA_VERSION"]
+    if wanted not in known:
+        raise BadInput(f'no Kafka version "{wanted}"', f"{nearest(wanted, known)}; all: {' '.join(known)}")
+    return wanted

@@ -1,0 +1,265 @@
+"""What exists in a lab: services, ports, clusters, workers. Read once from compose/<name>/, then frozen.
+
+Compose YAML holds the containers, its extension key `x-lab` the roles. Everything that follows from
+the containers (addresses, ports, memory) is derived from them here and written down nowhere else.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import yaml
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from lab.errors import BadInput, nearest
+from lab.project import COMPOSE
+
+_VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
+_PUBLISHED: Final = re.compile(
+    r"127\.0\.0\.1:\$\{(?P<variable>\w+_PORT):-(?P<default>\d+)\}:(?P<container>\d+)"
+)
+_SIZES: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
+
+
+class TopologyError(BadInput):
+    """A topology's files do not say what a topology must say."""
+
+
+def _specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier as error:
+        raise ValueError(f'not a version range such as ">=2.8,<4": "{text}"') from error
+    return text
+
+
+class Roles(BaseModel):
+    """The extension key `x-lab`: what Compose cannot know about the services."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    teaches: str
+    kafka: Annotated[str, AfterValidator(_specifier)]
+    clusters: dict[str, list[str]] = Field(min_length=1)
+    connect: list[str] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A port published on 127.0.0.1 under a variable that can be leased another number."""
+
+    service: str
+    variable: str
+    default: int
+    container: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    name: str
+    environment: Mapping[str, str]
+    ports: tuple[Port, ...]
+    memory_bytes: int
+    image: str
+    has_healthcheck: bool
+
+
+@dataclass(frozen=True)
+class Topology:
+    name: str
+    folder: Path
+    roles: Roles
+    services: Mapping[str, Service]
+
+    @property
+    def compose_file(self) -> Path:
+        return self.folder / "compose.yaml"
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        return tuple(port for service in self.services.values() for port in service.ports)
+
+    @cached_property
+    def memory_bytes(self) -> int:
+        return sum(service.memory_bytes for service in self.services.values())
+
+    def connector_files(self) -> dict[str, Path]:
+        return {path.stem: path for path in sorted((self.folder / "connectors").glob("*.json"))}
+
+    def bootstrap(self, alias: str, *, listener: str, ports: Mapping[str, int]) -> str:
+        """Addresses of a cluster's brokers on one listener, e.g. "broker:29092"."""
+        brokers = self.roles.clusters[alias]
+        return ",".join(self._advertised(broker, listener, ports) for broker in brokers)
+
+    def _advertised(self, broker: str, listener: str, ports: Mapping[str, int]) -> str:
+        advertised = self.services[broker].environment["KAFKA_ADVERTISED_LISTENERS"]
+        for entry in interpolate(advertised, ports).split(","):
+            name, _, address = entry.partition("://")
+            if name == listener:
+                return address
+        raise TopologyError(
+            f'broker "{broker}" of topology "{self.name}" advertises no listener "{listener}"',
+            "KAFKA_ADVERTISED_LISTENERS needs one for containers, INTERNAL, and one for the host, EXTERNAL",
+        )
+
+    def alias_of(self, address: str) -> str | None:
+        """The cluster that answers at an address inside the lab's network, if one does."""
+        for alias in self.roles.clusters:
+            if set(address.split(",")) & set(self.bootstrap(alias, listener="INTERNAL", ports={}).split(",")):
+                return alias
+        return None
+
+    def worker_setting(self, key: str) -> str | None:
+        """A setting of the Connect workers, e.g. "header.converter"."""
+        variable = "CONNECT_" + key.upper().replace("-", "___").replace(".", "_")
+        for worker in self.roles.connect:
+            return self.services[worker].environment.get(variable)
+        return None
+
+    def worker_bootstrap(self) -> str:
+        """The cluster to which the Connect workers belong, and to which they produce by default."""
+        return self.worker_setting("bootstrap.servers") or ""
+
+    def check_kafka_version(self, version: str) -> None:
+        if version not in SpecifierSet(self.roles.kafka):
+            raise BadInput(
+                f'topology "{self.name}" runs with Kafka {self.roles.kafka}, not with {version}',
+                "Kafka 4 has no ZooKeeper" if version.startswith("4") else 'see "lab list"',
+            )
+
+
+def interpolate(text: str, values: Mapping[str, object]) -> str:
+    """Compose's ${NAME:-default}, the only form that the topologies use."""
+    return _VARIABLE.sub(lambda m: str(values.get(m["name"], m["default"] or "")), text)
+
+
+def names() -> list[str]:
+    return sorted(path.parent.name for path in COMPOSE.glob("*/compose.yaml") if path.parent.name != "images")
+
+
+def load(name: str) -> Topology:
+    """The named topology, or every problem of its files at once."""
+    if name not in names():
+        raise BadInput(f'no topology named "{name}"', f'{nearest(name, names())}; "lab list" shows all')
+    return read(COMPOSE / name)
+
+
+def read(folder: Path) -> Topology:
+    path = folder / "compose.yaml"
+    document = _mapping(path)
+    problems: list[str] = []
+    roles: Roles | None = None
+    try:
+        roles = Roles.model_validate(document.get("x-lab", {}))
+    except ValidationError as error:
+        problems += [f"x-lab.{'.'.join(map(str, e['loc']))}: {_plain(e)}" for e in error.errors()]
+    services: dict[str, Service] = {}
+    for service, body in (document.get("services") or {}).items():
+        try:
+            services[service] = _service(service, _extended(body, folder))
+        except ValueError as error:
+            problems.append(f"services.{service}: {error}")
+    if roles is not None:
+        problems += _unknown_services(roles, services)
+    if problems or roles is None:
+        raise TopologyError(f'topology "{folder.name}" is not valid: {"; ".join(problems)}', f"mend {path}")
+    return Topology(folder.name, folder, roles, services)
+
+
+def _plain(error: Any) -> str:
+    return "no such key" if error["type"] == "extra_forbidden" else str(error["msg"]).lower()
+
+
+def _unknown_services(roles: Roles, services: Mapping[str, Service]) -> Iterator[str]:
+    named = [(f"clusters.{alias}", b) for alias, brokers in roles.clusters.items() for b in brokers]
+    for where, service in [*named, *(("connect", worker) for worker in roles.connect)]:
+        if service not in services:
+            yield f'x-lab.{where}: no service named "{service}" ({nearest(service, list(services))})'
+
+
+def _service(name: str, body: dict[str, Any]) -> Service:
+    ports = []
+    for text in body.get("ports", []):
+        match = _PUBLISHED.fullmatch(str(text))
+        if match is None:
+            raise ValueError(f'port "{text}" is not written as 127.0.0.1:${{NAME_PORT:-default}}:container')
+        ports.append(
+            Port(
+                service=name,
+                variable=match["variable"],
+                default=int(match["default"]),
+                container=int(match["container"]),
+            )
+        )
+    environment = body.get("environment", {})
+    if not isinstance(environment, dict):
+        raise ValueError("environment is a list; quotes in a list become part of the value, use a mapping")
+    return Service(
+        name=name,
+        environment={key: str(value) for key, value in environment.items()},
+        ports=tuple(ports),
+        memory_bytes=_size(str(body.get("mem_limit", "0"))),
+        image=str(body.get("image", "")),
+        has_healthcheck="healthcheck" in body,
+    )
+
+
+def _size(text: str) -> int:
+    unit = _SIZES.get(text[-1:].lower(), 1)
+    digits = text if text[-1:].isdigit() else text[:-1]
+    if not digits.isdigit():
+        raise ValueError(f'mem_limit "{text}" is not a size such as 512m')
+    return int(digits) * unit
+
+
+def _extended(body: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A service with its fragment's keys beneath its own, as Compose's `extends` merges mappings."""
+    reference = body.get("extends")
+    if reference is None:
+        return body
+    path = folder / reference["file"]
+    fragment = _mapping(path).get("services", {}).get(reference["service"])
+    if fragment is None:
+        raise ValueError(f'{path.name} has no service "{reference["service"]}" to extend')
+    below = _extended(fragment, path.parent)
+    merged = {**below, **body}
+    for key in ("environment", "healthcheck"):
+        if isinstance(below.get(key), dict) and isinstance(body.get(key), dict):
+            merged[key] = {**below[key], **body[key]}
+    return merged
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    try:
+        document = yaml.load(path.read_text(), _UniqueKeys)  # noqa: S506 - a SafeLoader with one more check
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        where = getattr(error, "problem_mark", None)
+        place = f"{path}:{where.line + 1}:{where.column + 1}" if where else str(path)
+        raise TopologyError(
+            f"{place}: {getattr(error, 'problem', None) or error}", "mend the YAML"
+        ) from error
+    except OSError as error:
+        raise TopologyError(f"{path}: {error.strerror}", "restore the file") from error
+    if not isinstance(document, dict):
+        raise TopologyError(f"{path}: not a mapping", "a Compose file starts with `services:`")
+    return document
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """PyYAML keeps the last of two equal keys and says nothing; here that is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[str, int] = {}
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(
+                    problem=f'key "{key.value}" stands twice, first in line {seen[key.value]}',
+                    problem_mark=key.start_mark,
+                )
+            seen[str(key.value)] = key.start_mark.line + 1
+        return super().construct_mapping(node, deep=deep)
