@@ -140,6 +140,22 @@ class Connect:
     def stop(self, name: str) -> None:
         self._request("PUT", f"/connectors/{name}/stop")
 
+    def forget(self, name: str) -> None:
+        """Delete a connector and how far it got; under its name another one then starts anew.
+
+        Deleting alone keeps the offsets: a topic that was deleted and created again would be read from
+        where the old one ended, and what lies before is silently lost. Needs Kafka 3.6 or later.
+        """
+        self.stop(name)
+        wait_until(
+            lambda: True if self.status(name).state == "STOPPED" else NotYet(self.status(name).state),
+            timeout_s=CONNECTOR_RUNS_S,
+            what=f'connector "{name}" STOPPED',
+            transient=(Rebalancing,),
+        )
+        self._retrying("DELETE", f"/connectors/{name}/offsets")
+        self.delete(name)
+
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """How far the connector got in each source partition, as last flushed (Kafka 3.5 and later)."""
         offsets: list[dict[str, Any]] = self._request("GET", f"/connectors/{name}/offsets")["offsets"]

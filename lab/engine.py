@@ -202,6 +202,8 @@ def follow(
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
     if code != 0:
         told = [line for line in lines if line.strip()][-12:]
         raise EngineError(f"docker {_verb(command)} failed: {_last(told)}", "\n".join(told[:-1]) or None)

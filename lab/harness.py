@@ -1,5 +1,6 @@
 """Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps."""
 
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,7 +100,15 @@ class Lab:
         return cls(name, topology.load(lease["LAB_TOPOLOGY"]), lease["KAFKA_VERSION"], ports)
 
     def down(self) -> Removed:
+        self.close()
         return bring_down(self.name)
+
+    def close(self) -> None:
+        """Close the connections to what runs, and leave it running."""
+        for worker in self._workers.values():
+            worker.close()
+        if "spark" in self.__dict__:
+            self.spark.stop()
 
     def _start(self, run: Run, timeout_s: float) -> None:
         total = len(self.topology.services)
@@ -155,14 +164,20 @@ class Lab:
     def target(self) -> Cluster:
         return self.cluster("target")
 
-    @cached_property
+    @property
     def connect(self) -> Connect:
         if not self.topology.roles.connect:
             raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
         return self._worker(self.topology.roles.connect[0])
 
     def _worker(self, service: str) -> Connect:
-        return Connect(f"http://{self.address(service)}")
+        if service not in self._workers:
+            self._workers[service] = Connect(f"http://{self.address(service)}")
+        return self._workers[service]
+
+    @cached_property
+    def _workers(self) -> dict[str, Connect]:
+        return {}
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -198,6 +213,37 @@ class Lab:
 
     def containers(self) -> list[Container]:
         return engine.containers(self.project.name)
+
+    # -- commands in containers --------------------------------------------------------------------
+
+    def shell(self, service: str, command: str, *, stdin: str = "") -> str:
+        """Run a shell command in a service's container, as `lab exec SERVICE bash -c …` does."""
+        return self.project.run_in(service, ["bash", "-c", command], stdin=stdin)
+
+    @contextmanager
+    def shell_in_background(self, service: str, command: str) -> Iterator[None]:
+        """Keep a shell command running in a service's container for a while."""
+        mark = f"lab-{uuid.uuid4().hex[:12]}"
+        # a session of its own, so that the whole pipeline can be ended by its group
+        self.project.start_in(service, ["setsid", "bash", "-c", f"echo $$ >/tmp/{mark}; {command}"])
+        try:
+            yield
+        finally:
+            self.shell(service, f"kill -- -$(</tmp/{mark}); rm /tmp/{mark}")
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Afterwards remove the connectors, with their offsets, and the topics that were added meanwhile."""
+        connectors = set(self.connect.names())
+        clusters = [self.cluster(alias) for alias in self.topology.roles.clusters]
+        topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}
+        yield
+        for name in set(self.connect.names()) - connectors:
+            self.connect.forget(name)
+        for cluster in clusters:
+            for topic in set(cluster.topic_names()) - topics[cluster.alias]:
+                if not topic.startswith("__"):
+                    cluster.delete_topic(topic)
 
     # -- connectors ------------------------------------------------------------------------------
 

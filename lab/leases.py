@@ -127,7 +127,8 @@ def _numbers(values: Mapping[str, str]) -> Iterator[int]:
 
 
 def _free(port: Port, taken: set[int]) -> int:
-    for number in (port.default, *range(_FIRST_FREE, _LAST_FREE)):
+    candidates: tuple[int, ...] = (port.default, *range(_FIRST_FREE, _LAST_FREE))
+    for number in candidates:
         if number not in taken and _bindable(number):
             return number
     raise LabError(f"no free port for {port.variable}", "end what holds them, or bring labs down")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from tenacity import Retrying, TryAgain, stop_before_delay, wait_exponential
+from tenacity import Retrying, TryAgain, retry_if_exception_type, stop_before_delay, wait_exponential
 
 from lab.errors import LabError
 
@@ -67,6 +67,7 @@ def wait_until(
         return observed
 
     retrying = Retrying(
+        retry=retry_if_exception_type(TryAgain),
         stop=stop_before_delay(timeout_s),
         wait=wait_exponential(multiplier=pause_s, max=max(pause_s, 1.0)),
         sleep=sleep,

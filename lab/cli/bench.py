@@ -1,7 +1,49 @@
 """bench: figures measured side by side in one run, as ratios."""
 
+from typing import Annotated
+
 import typer
+
+from lab.bench import BENCHMARKS
+from lab.cli import console
+from lab.cli.options import Json
+from lab.errors import BadInput, nearest
 
 
 def register(app: typer.Typer) -> None:
-    """Filled by lab/bench."""
+    app.command("bench")(bench)
+
+
+def bench(
+    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(BENCHMARKS)}.")],
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds of each contestant.")] = 5,
+    json: Json = False,
+) -> None:
+    """Measure two ways of doing one thing, turn by turn, and give their ratio."""
+    if what not in BENCHMARKS:
+        raise BadInput(f'no benchmark named "{what}"', nearest(what, list(BENCHMARKS)))
+    with console.step(console.Steps(), f"bench {what}") as say:
+        measured = BENCHMARKS[what](rounds, say)
+    data = {
+        "title": measured.title,
+        "ratio": round(measured.ratio, 3),
+        "ours": measured.ours,
+        "theirs": measured.theirs,
+        "median_s": {name: round(measured.median_s(name), 3) for name in measured.seconds},
+        "seconds": measured.seconds,
+        **measured.also,
+    }
+
+    def text() -> None:
+        rows = [
+            (name, f"{measured.median_s(name):.1f}", f"{min(all_):.1f}", f"{max(all_):.1f}", len(all_))
+            for name, all_ in measured.seconds.items()
+        ]
+        console.table(
+            measured.title, ("contestant", "median s", "best", "worst", "rounds"), rows, empty="no rounds"
+        )
+        console.line(f"\nratio of medians, {measured.ours} / {measured.theirs}: {measured.ratio:.2f}")
+        for what_else, value in measured.also.items():
+            console.line(f"{what_else}: {value:.1f}")
+
+    console.show(data, as_json=json, text=text)

@@ -1,0 +1,58 @@
+# `make up` takes a bare machine to two mirrored clusters; `make test` proves everything.
+PYTHON ?= python3
+VENV := .venv
+LAB := $(VENV)/bin/lab
+INSTALLED := $(VENV)/installed
+# what format, lint and types look at
+CODE := lab tests scenarios
+
+.PHONY: up down images test check format lock scenarios
+.DELETE_ON_ERROR:
+
+up: $(INSTALLED) ## set up this machine, build what is missing, start the first lab
+	@$(LAB) doctor --fix
+	@$(LAB) up basic-mirror
+	@echo 'the command "lab" is in $(VENV)/bin: . $(VENV)/bin/activate'
+
+down: $(INSTALLED) ## remove every lab
+	@$(LAB) prune
+
+images: $(INSTALLED) ## build the images that are missing or out of date
+	@$(LAB) doctor --fix
+	@$(LAB) images
+
+test: check scenarios ## everything: tests/ without containers, then scenarios/ on real clusters
+
+scenarios: $(INSTALLED)
+	@$(LAB) doctor --fix
+	@$(LAB) images
+	$(VENV)/bin/pytest scenarios
+
+check: $(INSTALLED) ## format, lint, types and tests/; no containers
+	$(VENV)/bin/ruff format --check $(CODE)
+	$(VENV)/bin/ruff check $(CODE)
+	$(VENV)/bin/mypy $(CODE)
+	$(VENV)/bin/pytest tests
+
+format: $(INSTALLED) ## repair what `check` only reports
+	$(VENV)/bin/ruff format $(CODE)
+	$(VENV)/bin/ruff check --fix $(CODE)
+
+lock: $(INSTALLED) ## pin the newest Python packages that pyproject.toml allows, with hashes
+	$(VENV)/bin/pip install --quiet uv
+	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --all-extras --custom-compile-command "make lock" \
+		pyproject.toml --output-file requirements.lock
+
+# Debian keeps the venv module in a package of its own.
+$(VENV)/bin/python:
+	@$(PYTHON) -m venv $(VENV) || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		|| { echo 'error: this Python has no venv module' >&2; echo 'hint: install python3-venv' >&2; exit 4; }; \
+		apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv --clear $(VENV); }
+
+$(INSTALLED): requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo 'installing Python packages from requirements.lock'
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

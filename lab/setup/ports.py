@@ -1,0 +1,35 @@
+"""Are the ports that the lab would publish on 127.0.0.1 free?"""
+
+import socket
+from typing import Final
+
+from lab.setup.finding import Finding, Status, Wanted
+
+LOOPBACK: Final = "127.0.0.1"
+
+
+def port_is_free(port: int) -> bool:
+    """Whether it can be bound. SO_REUSEADDR, as engines use it: a closing connection takes no port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def check_ports(wanted: Wanted) -> Finding:
+    """A taken port blocks only when the user asked for just that one: the lab leases others."""
+    if not wanted.ports:
+        return Finding(name="ports", status=Status.OK, found="none asked for", needed="none")
+    needed = f"free on {LOOPBACK}: {', '.join(str(port) for port in wanted.ports)}"
+    taken = [port for port in wanted.ports if not port_is_free(port)]
+    if not taken:
+        return Finding(name="ports", status=Status.OK, found="all free", needed=needed)
+    found = f"taken: {', '.join(str(port) for port in taken)}"
+    remedy = f"ss -ltnp 'sport = :{taken[0]}'"  # shows who holds it
+    if wanted.ports_fixed:
+        return Finding(name="ports", status=Status.MISSING, found=found, needed=needed, remedy=remedy)
+    found += " (the lab leases others instead)"
+    return Finding(name="ports", status=Status.NOTE, found=found, needed=needed, remedy=remedy)

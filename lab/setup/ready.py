@@ -1,0 +1,33 @@
+"""The question on the hot path of every command: can the engine be used right now?"""
+
+from lab.setup.compose import compose_problem, compose_version
+from lab.setup.daemon import Daemon
+from lab.setup.engine import engine_problem
+from lab.setup.host import Host
+from lab.setup.reach import Reach, Reached, reach_engine
+from lab.setup.start import start_engine
+
+AUTOSTART = "LAB_ENGINE_AUTOSTART"
+
+
+def _may_start(host: Host, reached: Reached) -> bool:
+    """Only where nobody else is there to do it: Debian as root, without systemd, unless it is forbidden."""
+    return (
+        reached.reach is Reach.STOPPED
+        and host.is_debian
+        and host.is_root
+        and not host.has_systemd
+        and host.env.get(AUTOSTART, "1") != "0"
+    )
+
+
+def require_engine(*, host: Host | None = None, daemon: Daemon | None = None) -> None:
+    """Raise HostNotReady unless the engine answers and has its Compose plugin; start one that is stopped."""
+    host = host or Host()
+    reached = reach_engine(host)
+    if _may_start(host, reached):
+        start_engine(host, daemon)
+        reached = reach_engine(host)
+    problem = engine_problem(host, reached) or compose_problem(host, compose_version(host))
+    if problem:
+        raise problem.error()

@@ -1,0 +1,158 @@
+"""The fixture `lab`, and the three ways in which a scenario ends.
+
+Scenarios of one topology share one lab, which starts with the first of them and goes after the last.
+With `--lab NAME` they use one that is running and never bring it down. With `-n` each topology has
+one worker.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from lab import harness
+from lab.errors import LabError
+from lab.harness import Lab, Wish
+from lab.interruption import treat_sigterm_as_ctrl_c
+from lab.run import Run
+
+HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
+_OUTCOME = pytest.StashKey[str]()
+_OUTCOMES = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--lab", metavar="NAME", help="use this running lab and leave it up")
+    parser.addoption("--keep", action="store_true", help="leave the labs up afterwards")
+    parser.addoption("--kafka", metavar="VERSION", help="Kafka's version in the labs that are started")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    treat_sigterm_as_ctrl_c()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        topology = _topology(item)
+        item.add_marker(pytest.mark.xdist_group(topology))
+
+
+def _topology(item: pytest.Item | pytest.FixtureRequest) -> str:
+    marker = (item if isinstance(item, pytest.Item) else item.node).get_closest_marker("topology")
+    if marker is None:
+        raise pytest.UsageError(f"{item}: a scenario names its topology: pytest.mark.topology(...)")
+    return str(marker.args[0])
+
+
+class Labs:
+    """The labs of one pytest process, by topology."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._started: dict[str, Lab] = {}
+
+    def of(self, topology: str) -> Lab:
+        if topology not in self._started:
+            self._bring_down()  # one at a time in a process, so that memory holds one topology
+            if name := self._config.getoption("--lab"):
+                lab = Lab.attach(name)
+                if lab.topology.name != topology:
+                    pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
+            else:
+                wish = Wish(
+                    topology=topology, name=f"test-{topology}", kafka=self._config.getoption("--kafka")
+                )
+                lab = Lab.up(wish)
+            self._started[topology] = lab
+        return self._started[topology]
+
+    def close(self) -> None:
+        if self._config.getoption("--keep"):
+            for lab in self._started.values():
+                lab.close()
+        else:
+            self._bring_down()
+
+    def _bring_down(self) -> None:
+        for lab in self._started.values():
+            if self._config.getoption("--lab"):
+                lab.close()
+            else:
+                lab.down()
+        self._started.clear()
+
+
+@pytest.fixture(scope="session")
+def labs(request: pytest.FixtureRequest) -> Iterator[Labs]:
+    labs = Labs(request.config)
+    request.addfinalizer(labs.close)
+    yield labs
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, labs: Labs) -> Iterator[Lab]:
+    """A running lab of the scenario's topology, with a run of its own that holds the evidence."""
+    lab = labs.of(_topology(request))
+    name = request.node.path.stem.removeprefix("test_").replace("_", "-")
+    lab.run = Run.open(f"scenario-{name}", topology=lab.topology.name, scenario=request.node.nodeid)
+    with lab.restored():
+        yield lab
+    outcomes = request.node.stash.get(_OUTCOMES, ["lab broken: nothing ran"])
+    lab.run.close(max(outcomes, key=_badness))
+
+
+@pytest.fixture(autouse=True)
+def step(request: pytest.FixtureRequest, lab: Lab) -> Iterator[None]:
+    """Each test is a step of its scenario's run; what is not green leaves its evidence there."""
+    assert lab.run is not None
+    with lab.run.step(request.node.name) as step:
+        yield
+        step.note = request.node.stash.get(_OUTCOME, "lab broken: no result")
+    request.node.parent.stash.setdefault(_OUTCOMES, []).append(step.note)
+    if step.note != HELD:
+        harness.save_evidence(lab, lab.run)
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic name of the test's own: shared labs, unshared topics."""
+    digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:6]
+    return f"{request.node.originalname.removeprefix('test_')[:40]}-{digest}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A failed assertion breaks the claim; anything else that goes wrong breaks the lab."""
+    report = yield
+    error = call.excinfo
+    if error is None:
+        outcome = HELD
+    elif error.errisinstance(AssertionError):
+        outcome = BROKEN
+    else:
+        outcome = f"{LAB_BROKEN}: {error.value}"
+        if isinstance(error.value, LabError) and error.value.hint:
+            report.sections.append(("hint", error.value.hint))
+    if call.when == "call" or error is not None:
+        item.stash[_OUTCOME] = outcome
+        report.user_properties.append(("outcome", outcome))
+    return report
+
+
+def _badness(outcome: str) -> int:
+    return (HELD, BROKEN, LAB_BROKEN).index(outcome.partition(":")[0])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many claims held, were broken, or could not be judged because the lab was."""
+    outcomes = [
+        dict(getattr(report, "user_properties", ())).get("outcome", "").partition(":")[0]
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call" or getattr(report, "failed", False)
+    ]
+    terminalreporter.section("claims")
+    terminalreporter.write_line(
+        ", ".join(f"{kind}: {outcomes.count(kind)}" for kind in (HELD, BROKEN, LAB_BROKEN))
+    )
