@@ -182,13 +182,13 @@ class Connect:
         )
         return answer
 
-    def wait_until_runs(self, name: str, *, timeout_s: float = CONNECTOR_RUNS_S) -> Status:
+    def wait_until_runs(self, name: str) -> Status:
         """Wait for the connector and all its tasks; a failed task ends the wait with its own error."""
 
         def observe() -> Status | NotYet:
             status = self.status(name)
             if status.failure:
-                raise ConnectError(f'connector "{name}" failed: {status.failure}', f'see "lab logs connect"')
+                raise ConnectError(f'connector "{name}" failed: {status.failure}', 'see "lab logs connect"')
             return status if status.running else NotYet(str(status))
 
         def attempt() -> Status | NotYet:
@@ -201,7 +201,7 @@ class Connect:
 
         return wait_until(
             attempt,
-            timeout_s=timeout_s,
+            timeout_s=CONNECTOR_RUNS_S,
             what=f'connector "{name}" and its tasks RUNNING',
             transient=(Rebalancing,),
             hint='see "lab logs connect"',

@@ -15,8 +15,8 @@ from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
 from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
-from lab.run import Run, Unwatched, Watcher
-from lab.setup import require_engine
+from lab.run import Run, Watcher
+from lab.setup import require_engine, require_memory
 from lab.spark import SparkSession, session
 from lab.topology import Topology
 from lab.wait import SERVICES_HEALTHY_S
@@ -69,6 +69,8 @@ class Lab:
         with leases.exclusive(name):
             before = engine.containers(PROJECT_PREFIX + name)
             ran = len(before) == len(chosen.services) and all(box.ready for box in before)
+            if not before:
+                require_memory(chosen.memory_bytes)
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
             lab: Lab | None = None
             try:
@@ -259,10 +261,10 @@ class Lab:
             )
         return read_connector(files[name]).with_overrides(overrides)
 
-    def deploy(self, connector: Connector) -> Status:
+    def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
         """PUT the connector and wait until it and all its tasks run."""
         self.connect.deploy(connector)
-        return self.connect.wait_until_runs(connector.name)
+        return self.connect.wait_until_runs(connector.name) if wait else self.connect.status(connector.name)
 
 
 def bring_down(name: str) -> Removed:

@@ -1,7 +1,8 @@
-"""What MM2's connectors are and mean: their JSON files, their keys, where their records go. No I/O clients."""
+"""What MM2's connectors are and mean: their JSON files, their keys, where their records go."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -56,6 +57,14 @@ class Connector:
     @property
     def target_alias(self) -> str:
         return self.config.get("target.cluster.alias", "target")
+
+    @property
+    def topic_patterns(self) -> list[str]:
+        """Names or regular expressions of the topics to mirror; all topics when the key is not given."""
+        return [pattern.strip() for pattern in self.config.get("topics", ".*").split(",")]
+
+    def selects(self, topic: str) -> bool:
+        return any(re.fullmatch(pattern, topic) for pattern in self.topic_patterns)
 
     def remote_topic(self, topic: str) -> str:
         """The name that a source topic has on the target."""
@@ -120,6 +129,21 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
     return [*found, *_headers(connector, topology)]
 
 
+def nothing_to_mirror(connector: Connector, topics: Iterable[str]) -> Iterator[Problem]:
+    """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`."""
+    if connector.connector_class == SOURCE and not any(connector.selects(topic) for topic in topics):
+        interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
+        yield Problem(
+            severity=Severity.ERROR,
+            key="topics",
+            message=(
+                f'no topic of cluster "{connector.source_alias}" matches "{", ".join(connector.topic_patterns)}": '
+                f"the connector would run without tasks and look again after {interval_s} s"
+            ),
+            remedy='create the topic first, e.g. with "lab produce"',
+        )
+
+
 def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem]:
     """Connect writes where the worker's own producer points, whatever the connector's target is called."""
     if connector.connector_class != SOURCE:
@@ -165,8 +189,8 @@ def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Pro
                 severity=Severity.ERROR,
                 key=key,
                 message=(
-                    f"replication factor {asked}{default_said} is more than the {brokers} "
-                    f'broker{"s" if brokers > 1 else ""} of cluster "{alias}": MM2 only logs that it cannot create the topic'
+                    f"replication factor {asked}{default_said} is more than the brokers of cluster "
+                    f'"{alias}" ({brokers}): MM2 only logs that it cannot create the topic'
                 ),
                 remedy=f'set "{key}": "{brokers}"',
             )
@@ -180,6 +204,6 @@ def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
         yield Problem(
             severity=Severity.WARNING,
             key="header.converter",
-            message="record headers arrive base64-encoded: Connect's default header converter is not binary-safe",
+            message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
             remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
         )

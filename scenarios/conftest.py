@@ -6,8 +6,7 @@ one worker.
 """
 
 import hashlib
-import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -86,8 +85,8 @@ class Labs:
 @pytest.fixture(scope="session")
 def labs(request: pytest.FixtureRequest) -> Iterator[Labs]:
     labs = Labs(request.config)
-    request.addfinalizer(labs.close)
     yield labs
+    labs.close()
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,9 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed assertion breaks the claim; anything else that goes wrong breaks the lab."""
     report = yield
     error = call.excinfo

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-_CHOSEN_BY_USERS = "LAB_NAME LAB_KAFKA_VERSION LAB_REGISTRY LAB_SPARK_REMOTE DOCKER_CONTEXT NO_COLOR FORCE_COLOR"
+_CHOSEN_BY_USERS = (
+    "LAB_NAME LAB_KAFKA_VERSION LAB_REGISTRY LAB_SPARK_REMOTE DOCKER_CONTEXT NO_COLOR FORCE_COLOR"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +37,9 @@ def docker_calls(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = tmp_path_factory.mktemp("no-docker")
     calls = folder / "calls"
     fake = folder / "docker"
-    fake.write_text(f'#!/bin/sh\necho "$@" >>{shlex.quote(str(calls))}\necho "no docker in tests" >&2\nexit 1\n')
+    fake.write_text(
+        f'#!/bin/sh\necho "$@" >>{shlex.quote(str(calls))}\necho "no docker in tests" >&2\nexit 1\n'
+    )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/no.sock")

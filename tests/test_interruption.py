@@ -9,12 +9,15 @@ import pytest
 
 from lab.interruption import uninterruptible
 
-_READY = "import os, signal, sys\nfrom lab.interruption import *\nfrom lab.interruption import uninterruptible\n"
+_IMPORTS = """\
+import os, signal
+from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
+"""
 
 
 def run(body: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", _READY + body], capture_output=True, text=True, timeout=20, check=False
+        [sys.executable, "-c", _IMPORTS + body], capture_output=True, text=True, timeout=20, check=False
     )
 
 
@@ -55,9 +58,13 @@ except KeyboardInterrupt:
 def test_handlers_come_back_when_a_clean_up_fails() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
 
-    with pytest.raises(ValueError, match="^broken$"), uninterruptible():
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-        raise ValueError("broken")
+    def clean_up() -> None:
+        with uninterruptible():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match=r"^broken$"):
+        clean_up()
 
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 

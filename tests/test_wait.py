@@ -54,9 +54,7 @@ def test_a_time_out_says_what_the_budget_and_what_was_last_seen() -> None:
 def test_a_transient_exception_counts_as_not_yet() -> None:
     observe = observations(ConnectionError("refused"), ConnectionError("refused"), "here")
 
-    found = wait_until(
-        observe, timeout_s=60, what="it", transient=(ConnectionError,), sleep=lambda _: None
-    )
+    found = wait_until(observe, timeout_s=60, what="it", transient=(ConnectionError,), sleep=lambda _: None)
 
     assert found == "here"
 
@@ -75,7 +73,7 @@ def test_a_time_out_tells_the_last_transient_exception() -> None:
 def test_any_other_exception_ends_the_wait_at_once() -> None:
     slept: list[float] = []
 
-    with pytest.raises(ValueError, match="^broken$"):
+    with pytest.raises(ValueError, match=r"^broken$"):
         wait_until(
             observations(ValueError("broken")),
             timeout_s=1,

@@ -16,9 +16,11 @@ from rich.table import Table
 
 from lab.errors import LabError
 
+_PIPE_WIDTH: Final = 160  # without a terminal Rich would fold tables at 80 columns
+
 # Rich reads NO_COLOR, TERM=dumb and whether the stream is a terminal by itself.
 talk: Final = Console(stderr=True, highlight=False)
-results: Final = Console(highlight=False)
+results: Final = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
 class Steps:

@@ -1,5 +1,6 @@
 """list, up, status, logs, exec, open, down, prune: labs as a whole."""
 
+import re
 import webbrowser
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from lab.cli import console
 from lab.cli.options import Json, Name, TopologyName
 from lab.errors import BadInput, nearest
 from lab.harness import Endpoint, Lab, Wish
+from lab.mm2 import read_connector
 from lab.wait import SERVICES_HEALTHY_S
 
 
@@ -92,10 +94,12 @@ def up(
 
     def text() -> None:
         _endpoints(lab.endpoints())
-        connectors = list(lab.topology.connector_files())
-        option = "" if lab.name == lab.topology.name else f" --name {lab.name}"
-        if connectors:
-            console.suggest(f"lab mm2 deploy {connectors[0]}{option}", "starts mirroring")
+        option = f" --name {lab.name}" if len(leases.names()) > 1 else ""
+        for name, path in list(lab.topology.connector_files().items())[:1]:
+            topic = read_connector(path).topic_patterns[0]
+            if re.fullmatch(r"[\w-]+", topic):
+                console.suggest(f"lab produce {topic}{option}", "writes 1,000 records")
+            console.suggest(f"lab mm2 deploy {name}{option}", "starts mirroring")
         console.suggest(f"lab status{option}", "shows both clusters on one screen")
 
     console.show(data, as_json=json, text=text)

@@ -10,7 +10,7 @@ from lab.cli.options import Json, Name
 from lab.connect import Status
 from lab.errors import BadInput, LabError, nearest
 from lab.harness import Lab
-from lab.mm2 import Connector, Problem, Severity, problems, read_connector
+from lab.mm2 import Connector, Problem, Severity, nothing_to_mirror, problems, read_connector
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -31,7 +31,9 @@ Set = Annotated[
 def deploy(
     names: Names = None,
     changes: Set = None,
-    force: Annotated[bool, typer.Option("--force", help="Deploy although validation objects.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Deploy although validation objects, and wait for nothing.")
+    ] = False,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -45,7 +47,7 @@ def deploy(
     deployed: list[Status] = []
     for connector in chosen:
         with console.step(steps, f"deploy {connector.name}"):
-            deployed.append(lab.deploy(connector))
+            deployed.append(lab.deploy(connector, wait=not force))
     console.show({"connectors": deployed}, as_json=json, text=lambda: _table(deployed))
     if not json:
         first = chosen[0]
@@ -131,6 +133,8 @@ def _name(lab: Lab, text: str) -> str:
 
 def _problems(lab: Lab, connector: Connector) -> list[Problem]:
     own = problems(connector, lab.topology)
+    if connector.source_alias in lab.topology.roles.clusters:
+        own += nothing_to_mirror(connector, lab.cluster(connector.source_alias).topic_names())
     objections = lab.connect.validate(connector)
     return [
         *(

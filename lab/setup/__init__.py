@@ -4,7 +4,7 @@ from lab.setup.certificates import ca_bundle
 from lab.setup.examine import examine
 from lab.setup.finding import Finding, Status, Wanted
 from lab.setup.mend import mend
-from lab.setup.ready import require_engine
+from lab.setup.ready import require_engine, require_memory
 from lab.setup.registry import registry_answers
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "mend",
     "registry_answers",
     "require_engine",
+    "require_memory",
 ]

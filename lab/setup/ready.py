@@ -1,8 +1,11 @@
 """The question on the hot path of every command: can the engine be used right now?"""
 
+from lab.errors import HostNotReady
+from lab.setup.capacity import check_memory
 from lab.setup.compose import compose_problem, compose_version
 from lab.setup.daemon import Daemon
 from lab.setup.engine import engine_problem
+from lab.setup.finding import GIB, Status, Wanted
 from lab.setup.host import Host
 from lab.setup.reach import Reach, Reached, reach_engine
 from lab.setup.start import start_engine
@@ -19,6 +22,16 @@ def _may_start(host: Host, reached: Reached) -> bool:
         and not host.has_systemd
         and host.env.get(AUTOSTART, "1") != "0"
     )
+
+
+def require_memory(memory_bytes: int, *, host: Host | None = None) -> None:
+    """Raise HostNotReady unless this host has a fair share of that to spare."""
+    finding = check_memory(host or Host(), {}, Wanted(memory_bytes=memory_bytes))
+    if finding.status is Status.MISSING:
+        raise HostNotReady(
+            f"not enough memory: {finding.found}, services may take {memory_bytes / GIB:.1f} GiB",
+            'end other programs or other labs ("lab list"), or choose a smaller topology',
+        )
 
 
 def require_engine(*, host: Host | None = None, daemon: Daemon | None = None) -> None:

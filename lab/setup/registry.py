@@ -56,7 +56,7 @@ def check_base_image(host: Host, reached: Reached, image: str) -> list[Finding]:
         registry = Finding(name="registry", status=Status.OK, found=found, needed=REGISTRY_NEEDED)
     else:
         how = "the base image is made with debootstrap"
-        registry = _registry_note(f'cannot give "{name}", so {how}: {refusal}')
+        registry = _registry_note(f'cannot give "{name}", so {how}: {refusal.rpartition(": ")[2]}')
     if refusal is not None and not _usable(host) and _lab_images_are_here(host, reached):
         found = "not there, but the lab's images are: needed only to build them anew"
         return [registry, _debootstrap_finding(Status.NOTE, found)]

@@ -16,17 +16,23 @@ def test_enough_available_memory_is_ok(machine: Machine) -> None:
 
 def test_too_little_available_memory_blocks(machine: Machine) -> None:
     machine.write("proc/meminfo", MEMINFO)
-    finding = check_memory(machine.host, {}, Wanted(memory_bytes=9 * GIB))
+    finding = check_memory(machine.host, {}, Wanted(memory_bytes=90 * GIB))
     assert (finding.status, finding.needed, finding.remedy) == (
         Status.MISSING,
-        "9.0 GiB available",
+        "90.0 GiB available",
         "lab down",
     )
 
 
+def test_less_memory_than_all_limits_together_is_a_note(machine: Machine) -> None:
+    machine.write("proc/meminfo", MEMINFO)
+    finding = check_memory(machine.host, {}, Wanted(memory_bytes=9 * GIB))
+    assert (finding.status, finding.remedy) == (Status.NOTE, "lab down")
+
+
 def test_an_engine_in_its_own_machine_has_only_that_machines_memory(machine: Machine) -> None:
     machine.change(system="Darwin")
-    finding = check_memory(machine.host, {"MemTotal": 2 * GIB}, Wanted())
+    finding = check_memory(machine.host, {"MemTotal": 2 * GIB}, Wanted(memory_bytes=6 * GIB))
     assert (finding.status, finding.found) == (Status.MISSING, "2.0 GiB in the engine's machine")
 
 

@@ -1,0 +1,162 @@
+"""An image is built again when what it is made from changed, and not otherwise."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab import images
+from lab.errors import BadInput, HostNotReady
+from lab.images import FOLDER, Image, wanted
+
+VERSION = "3.9.1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of compose/images that a test may change."""
+    copy = tmp_path / "images"
+    shutil.copytree(FOLDER, copy)
+    monkeypatch.setattr(images, "FOLDER", copy)
+    return copy
+
+
+def sources(version: str = VERSION) -> dict[str, str]:
+    return {image.kind: image.source for image in wanted(version)}
+
+
+def test_a_lab_needs_a_kafka_image_of_its_version_and_a_spark_image() -> None:
+    assert [image.tag for image in wanted(VERSION)] == ["mirror-lab/kafka:3.9.1", "mirror-lab/spark:4.0.0"]
+
+
+def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_REGISTRY", "registry.example:5000/")
+
+    assert wanted(VERSION)[0].tag == "registry.example:5000/mirror-lab/kafka:3.9.1"
+
+
+def test_a_copy_elsewhere_has_the_same_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = sources()
+
+    shutil.copytree(FOLDER, tmp_path / "images")
+    monkeypatch.setattr(images, "FOLDER", tmp_path / "images")
+
+    assert sources() == here
+
+
+def test_touching_a_file_changes_no_hash(folder: Path) -> None:
+    before = sources()
+
+    for path in folder.rglob("*"):
+        path.touch()
+
+    assert sources() == before
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "other content": lambda folder: (folder / "kafka/Dockerfile").write_text("FROM scratch\n"),
+    "a new file": lambda folder: (folder / "kafka/bin/more").touch(),
+    "a file gone": lambda folder: (folder / "kafka/tools.table").unlink(),
+    "another name": lambda folder: (folder / "kafka/tools.table").rename(folder / "kafka/tools"),
+    "another mode": lambda folder: (folder / "kafka/tools.table").chmod(0o755),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_in_an_images_folder_changes_its_hash_alone(
+    folder: Path, change: Callable[[Path], object]
+) -> None:
+    before = sources()
+
+    change(folder)
+
+    assert sources()["kafka"] != before["kafka"]
+    assert sources()["spark"] == before["spark"]
+
+
+def test_the_build_file_is_part_of_every_image(folder: Path) -> None:
+    before = sources()
+
+    with (folder / "compose.yaml").open("a") as file:
+        file.write("# changed\n")
+
+    assert all(sources()[kind] != before[kind] for kind in before)
+
+
+def test_every_kafka_version_has_a_hash_of_its_own_and_spark_one_for_all() -> None:
+    assert sources("2.8.2")["kafka"] != sources(VERSION)["kafka"]
+    assert sources("2.8.2")["spark"] == sources(VERSION)["spark"]
+
+
+def test_a_newly_offered_kafka_version_changes_no_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sources()
+    pinned = images.versions()
+    monkeypatch.setattr(images, "versions", lambda: {**pinned, "KAFKA_VERSIONS": "3.9.1 9.9.9"})
+
+    assert sources() == before
+
+
+def test_a_newer_jmx_exporter_changes_the_kafka_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sources()
+    pinned = images.versions()
+    monkeypatch.setattr(images, "versions", lambda: {**pinned, "JMX_EXPORTER_VERSION": "9"})
+
+    assert sources()["kafka"] != before["kafka"]
+
+
+def test_an_image_is_current_when_the_engine_has_one_of_that_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def docker(*args: str) -> str:
+        asked.append(args)
+        return "0123456789ab\n" if "label=io.mirror-lab.source=same" in args else ""
+
+    monkeypatch.setattr(images, "docker", docker)
+
+    assert Image(kind="kafka", version=VERSION, source="same").is_current()
+    assert not Image(kind="kafka", version=VERSION, source="other").is_current()
+    assert asked[0] == (
+        *("image", "ls", "--quiet", "--filter", "label=io.mirror-lab.source=same"),
+        "mirror-lab/kafka:3.9.1",
+    )
+
+
+def test_without_images_there_is_nothing_to_save(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(images, "docker", lambda *_: "")
+
+    with pytest.raises(BadInput) as caught:
+        images.save(tmp_path / "images.tar", lambda _: None)
+
+    assert caught.value.message == "this host has no images of the lab to save"
+    assert caught.value.hint == 'build them first: "lab images"'
+
+
+def test_a_missing_file_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        images.load(tmp_path / "none.tar", lambda _: None)
+
+    assert caught.value.message == f'no file "{tmp_path}/none.tar"'
+    assert caught.value.hint == 'name a file that "lab images save" wrote'
+
+
+def test_a_user_without_registry_and_root_cannot_make_the_base_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "docker", lambda *_: "")
+    monkeypatch.setattr(images, "registry_answers", lambda: False)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    with pytest.raises(HostNotReady) as caught:
+        images.ensure_base(lambda _: None)
+
+    assert caught.value.message == (
+        "no image registry answers, and making the base image with debootstrap needs root"
+    )
+    assert caught.value.hint == (
+        'run "lab images" as root once, or "lab images load FILE" with images saved elsewhere'
+    )
+
+
+def test_a_base_image_that_is_there_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "docker", lambda *_: "0123456789ab\n")
+
+    assert images.ensure_base(lambda _: None) == "mirror-lab/base:trixie"
