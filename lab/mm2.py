@@ -132,12 +132,13 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
 def nothing_to_mirror(connector: Connector, topics: Iterable[str]) -> Iterator[Problem]:
     """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`."""
     if connector.connector_class == SOURCE and not any(connector.selects(topic) for topic in topics):
+        wanted = ", ".join(connector.topic_patterns)
         interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
         yield Problem(
             severity=Severity.ERROR,
             key="topics",
             message=(
-                f'no topic of cluster "{connector.source_alias}" matches "{", ".join(connector.topic_patterns)}": '
+                f'no topic of cluster "{connector.source_alias}" matches "{wanted}": '
                 f"the connector would run without tasks and look again after {interval_s} s"
             ),
             remedy='create the topic first, e.g. with "lab produce"',
