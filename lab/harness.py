@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from packaging.version import Version
+
 from lab import engine, images, leases, topology
 from lab.connect import Connect, ConnectError, Status
 from lab.engine import Container, EngineError, Project, Removed
@@ -22,6 +24,7 @@ from lab.topology import Topology
 from lab.wait import SERVICES_HEALTHY_S
 
 PROJECT_PREFIX: Final = "lab-"
+OFFSETS_CAN_BE_RESET: Final = Version("3.6")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +244,10 @@ class Lab:
         topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}
         yield
         for name in set(self.connect.names()) - connectors:
-            self.connect.forget(name)
+            if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
+                self.connect.forget(name)
+            else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
+                self.connect.delete(name)
         for cluster in clusters:
             for topic in set(cluster.topic_names()) - topics[cluster.alias]:
                 if not topic.startswith("__"):

@@ -24,6 +24,9 @@ _OUTCOMES = pytest.StashKey[list[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lab", metavar="NAME", help="use this running lab and leave it up")
     parser.addoption("--keep", action="store_true", help="leave the labs up afterwards")
+    parser.addoption("--suffix", default="", help="a suffix for the names of the labs that are started")
+    parser.addoption("--kills", type=int, default=4, help="how many interruptions to try")
+    parser.addoption("--seed", type=int, default=1, help="seed of everything random")
     parser.addoption("--kafka", metavar="VERSION", help="Kafka's version in the labs that are started")
 
 
@@ -59,9 +62,8 @@ class Labs:
                 if lab.topology.name != topology:
                     pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
             else:
-                wish = Wish(
-                    topology=topology, name=f"test-{topology}", kafka=self._config.getoption("--kafka")
-                )
+                name = f"test-{topology}{self._config.getoption('--suffix')}"
+                wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
                 lab = Lab.up(wish)
             self._started[topology] = lab
         return self._started[topology]
@@ -90,27 +92,33 @@ def labs(request: pytest.FixtureRequest) -> Iterator[Labs]:
 
 
 @pytest.fixture(scope="module")
-def lab(request: pytest.FixtureRequest, labs: Labs) -> Iterator[Lab]:
-    """A running lab of the scenario's topology, with a run of its own that holds the evidence."""
-    lab = labs.of(_topology(request))
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """The scenario's run: its tests are the steps, and what is not green leaves its evidence there."""
     name = request.node.path.stem.removeprefix("test_").replace("_", "-")
-    lab.run = Run.open(f"scenario-{name}", topology=lab.topology.name, scenario=request.node.nodeid)
+    run = Run.open(f"scenario-{name}", topology=_topology(request), scenario=request.node.nodeid)
+    yield run
+    outcomes = request.node.stash.get(_OUTCOMES, [f"{LAB_BROKEN}: nothing ran"])
+    run.close(max(outcomes, key=_badness))
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
+    """A running lab of the scenario's topology, afterwards without what the scenario added."""
+    lab = labs.of(_topology(request))
+    lab.run = run
     with lab.restored():
         yield lab
-    outcomes = request.node.stash.get(_OUTCOMES, ["lab broken: nothing ran"])
-    lab.run.close(max(outcomes, key=_badness))
 
 
 @pytest.fixture(autouse=True)
-def step(request: pytest.FixtureRequest, lab: Lab) -> Iterator[None]:
-    """Each test is a step of its scenario's run; what is not green leaves its evidence there."""
-    assert lab.run is not None
-    with lab.run.step(request.node.name) as step:
+def step(request: pytest.FixtureRequest, run: Run) -> Iterator[None]:
+    """Each test is a step of its scenario's run."""
+    with run.step(request.node.name) as step:
         yield
-        step.note = request.node.stash.get(_OUTCOME, "lab broken: no result")
+        step.note = request.node.stash.get(_OUTCOME, f"{LAB_BROKEN}: no result")
     request.node.parent.stash.setdefault(_OUTCOMES, []).append(step.note)
-    if step.note != HELD:
-        harness.save_evidence(lab, lab.run)
+    if step.note != HELD and "lab" in request.fixturenames:
+        harness.save_evidence(request.getfixturevalue("lab"), run)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from lab import images
 from lab.errors import BadInput, HostNotReady
 from lab.images import FOLDER, Image, wanted
+from lab.project import versions
 
 VERSION = "3.9.1"
 
@@ -91,7 +92,7 @@ def test_every_kafka_version_has_a_hash_of_its_own_and_spark_one_for_all() -> No
 
 def test_a_newly_offered_kafka_version_changes_no_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     before = sources()
-    pinned = images.versions()
+    pinned = versions()
     monkeypatch.setattr(images, "versions", lambda: {**pinned, "KAFKA_VERSIONS": "3.9.1 9.9.9"})
 
     assert sources() == before
@@ -99,7 +100,7 @@ def test_a_newly_offered_kafka_version_changes_no_hash(monkeypatch: pytest.Monke
 
 def test_a_newer_jmx_exporter_changes_the_kafka_image(monkeypatch: pytest.MonkeyPatch) -> None:
     before = sources()
-    pinned = images.versions()
+    pinned = versions()
     monkeypatch.setattr(images, "versions", lambda: {**pinned, "JMX_EXPORTER_VERSION": "9"})
 
     assert sources()["kafka"] != before["kafka"]

@@ -1,0 +1,88 @@
+"""Ctrl-C and SIGTERM leave nothing behind, at whatever moment they come.
+
+Claim: 30 seconds after an interruption of `up`, `down` or a lesson no container, network or volume of
+the lab is left, and after a SIGKILL `lab down` removes what is. Moments are random; the seed is shown
+and can be given: `--kills 25 --seed 7`.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from lab.wait import NotYet, wait_until
+from scenarios.commands import COMMAND, lab_command, objects_of
+
+pytestmark = pytest.mark.topology("basic-mirror")
+
+CLEAN_S = 30.0
+LONGEST_S = {"up": 12.0, "down": 2.0, "lesson": 40.0}
+LESSON = "scenarios/lessons/test_basic_mirror.py"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    lab_command("down", "--name", "interrupted")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "moment" in metafunc.fixturenames:
+        dice = random.Random(metafunc.config.getoption("--seed"))  # noqa: S311 - moments, not secrets
+        kinds = ["up", "up", "down", "lesson"]
+        moments = []
+        for number in range(metafunc.config.getoption("--kills")):
+            kind = kinds[number % len(kinds)]
+            how = dice.choice([signal.SIGINT, signal.SIGTERM])
+            moments.append((kind, how, round(dice.uniform(0.1, LONGEST_S[kind]), 2)))
+        ids = [f"{kind}-{how.name}-after-{after_s}s" for kind, how, after_s in moments]
+        metafunc.parametrize("moment", moments, ids=ids)
+
+
+def _command(kind: str) -> tuple[list[str], str]:
+    """What to interrupt, and the name of the lab that it makes or removes."""
+    if kind == "lesson":
+        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", LESSON, "--suffix", "-killed"], (
+            "test-basic-mirror-killed"
+        )
+    if kind == "down":
+        assert lab_command("up", "basic-mirror", "--name", "interrupted").code == 0
+        return [*COMMAND, "down", "--name", "interrupted"], "interrupted"
+    return [*COMMAND, "up", "basic-mirror", "--name", "interrupted"], "interrupted"
+
+
+def _interrupt(command: list[str], how: signal.Signals, after_s: float) -> int:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            process.communicate(timeout=after_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(how)
+        process.communicate(timeout=CLEAN_S * 2)
+        return process.returncode
+
+
+def test_an_interruption_leaves_nothing(moment: tuple[str, signal.Signals, float]) -> None:
+    kind, how, after_s = moment
+    command, name = _command(kind)
+    code = _interrupt(command, how, after_s)
+    if code == 0 and kind == "up":
+        return  # it was up before the signal came: nothing was interrupted, and the lab is meant to stay
+    wait_until(
+        lambda: True if not (left := objects_of(name)) else NotYet(f"{len(left)} objects"),
+        timeout_s=CLEAN_S,
+        what=f"nothing left of lab {name!r} after {how.name} in {kind}",
+    )
+    assert code in ({0, 130} if kind != "lesson" else {0, 2}), f"exit code {code}"
+
+
+@pytest.mark.parametrize("after_s", [1.0, 3.0])
+def test_what_a_sigkill_leaves_down_removes(after_s: float) -> None:
+    _interrupt([*COMMAND, "up", "basic-mirror", "--name", "interrupted"], signal.SIGKILL, after_s)
+    assert objects_of("interrupted"), "nothing was there to remove"
+    assert lab_command("down", "--name", "interrupted").code == 0
+    assert objects_of("interrupted") == []

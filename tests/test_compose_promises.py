@@ -1,0 +1,157 @@
+"""What every topology promises: images of the lab, limits, health, labels, loopback, pinned versions."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lab import topology
+from lab.images import wanted
+from lab.mm2 import Severity, problems, read_connector
+from lab.project import COMPOSE, ROOT, VERSIONS, kafka_version, versions
+from lab.topology import interpolate
+
+COMPOSE_FILES = sorted(COMPOSE.rglob("*.yaml"))
+BUILD_FILES = [*COMPOSE_FILES, *sorted(COMPOSE.rglob("Dockerfile"))]
+
+
+def document(path: Path) -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load(path.read_text())
+    return parsed
+
+
+def resolved(body: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A service with the keys of the fragments that it extends beneath its own."""
+    if "extends" not in body:
+        return body
+    path = folder / body["extends"]["file"]
+    below = resolved(document(path)["services"][body["extends"]["service"]], path.parent)
+    return {**below, **body}
+
+
+SERVICES = {
+    f"{name} {service}": resolved(body, COMPOSE / name)
+    for name in topology.names()
+    for service, body in document(COMPOSE / name / "compose.yaml")["services"].items()
+}
+every_service = pytest.mark.parametrize("body", SERVICES.values(), ids=SERVICES)
+every_topology = pytest.mark.parametrize("name", topology.names())
+
+
+@every_service
+def test_a_service_runs_an_image_of_the_lab(body: dict[str, Any]) -> None:
+    of_the_lab = {image.tag for image in wanted(kafka_version())}
+
+    assert interpolate(body["image"], versions()) in of_the_lab
+
+
+@every_service
+def test_a_service_is_limited_and_labelled(body: dict[str, Any]) -> None:
+    assert re.fullmatch(r"\d+[mg]", body["mem_limit"])
+    assert body["labels"] == {"io.mirror-lab": "true", "io.mirror-lab.name": "${LAB_NAME:-by-hand}"}
+
+
+@every_service
+def test_a_service_is_published_on_this_host_only(body: dict[str, Any]) -> None:
+    assert body["ports"], "Lab.address() gives the first"
+    for port in body["ports"]:
+        assert re.fullmatch(r"127\.0\.0\.1:\$\{\w+_PORT:-\d+\}:\d+", port)
+
+
+@every_service
+def test_a_service_keeps_to_itself(body: dict[str, Any]) -> None:
+    """Two labs live side by side, nothing comes back by itself, nothing reaches the engine or the host."""
+    refused = {"privileged", "network_mode", "container_name", "restart", "pid", "ipc", "devices", "cap_add"}
+
+    assert refused & set(body) == set()
+    assert "docker.sock" not in str(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    # `up --wait` waits for what has a health check; the first verification waits for Spark instead.
+    [body for name, body in SERVICES.items() if not name.endswith(" spark")],
+    ids=[name for name in SERVICES if not name.endswith(" spark")],
+)
+def test_a_service_says_when_it_is_healthy(body: dict[str, Any]) -> None:
+    assert body["healthcheck"]["test"][:2] == ["CMD", "lab-healthy"]
+
+
+@every_topology
+def test_a_topology_has_a_labelled_network_and_no_name_of_its_own(name: str) -> None:
+    compose = document(COMPOSE / name / "compose.yaml")
+
+    assert compose["networks"] == {"default": {"labels": {"io.mirror-lab": "true"}}}
+    assert set(compose) <= {"x-lab", "services", "networks"}
+
+
+@every_topology
+def test_plain_compose_finds_the_versions_too(name: str) -> None:
+    link = COMPOSE / name / ".env"
+
+    assert link.is_symlink()
+    assert link.readlink() == Path("../versions.env")
+    assert link.resolve() == VERSIONS
+
+
+@every_topology
+def test_no_two_services_share_a_variable_or_a_default_port(name: str) -> None:
+    ports = topology.load(name).ports
+
+    assert len({port.variable for port in ports}) == len(ports)
+    assert len({port.default for port in ports}) == len(ports)
+
+
+@every_topology
+def test_connectors_are_readable_and_without_errors(name: str) -> None:
+    chosen = topology.load(name)
+
+    for path in chosen.connector_files().values():
+        found = problems(read_connector(path), chosen)
+        assert [problem for problem in found if problem.severity is Severity.ERROR] == []
+
+
+def test_the_default_kafka_version_is_one_that_can_be_built() -> None:
+    pinned = versions()
+
+    assert pinned["KAFKA_VERSION"] in pinned["KAFKA_VERSIONS"].split()
+
+
+@pytest.mark.parametrize("path", BUILD_FILES, ids=lambda path: str(path.relative_to(COMPOSE)))
+def test_versions_stand_in_one_place(path: Path) -> None:
+    text = path.read_text()
+    pinned = {word for value in versions().values() for word in value.split()}
+
+    repeated = {word for word in pinned if re.search(rf"(?<![\w.]){re.escape(word)}(?![\w.])", text)}
+
+    assert repeated == set()
+
+
+def test_the_spark_client_is_as_old_as_its_server() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+
+    assert f"pyspark-client=={versions()['SPARK_VERSION']} " in lock
+
+
+def test_the_lock_names_no_address_and_has_every_hash() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    requirements = re.findall(r"^[^\s#].*(?:\n    --hash.*)*", lock, re.MULTILINE)
+
+    assert "://" not in lock
+    assert re.search(r"^\s*(-i|--index-url|--extra-index-url|-f|--find-links)\b", lock, re.MULTILINE) is None
+    assert len(requirements) > 20
+    for requirement in requirements:
+        assert re.match(r"[\w.-]+(\[[\w,-]+\])?==[\w.!+]+ ", requirement), requirement
+        assert "--hash=sha256:" in requirement, requirement
+
+
+DOCUMENTS = [path for path in sorted(ROOT.glob("*.md")) if path.stat().st_size]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_resolve(path: Path) -> None:
+    links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", path.read_text())
+
+    assert [link for link in links if not (path.parent / link).exists()] == []

@@ -1,0 +1,186 @@
+"""What the code promises about itself: layers, homes of the client libraries, who waits, who prints."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer
+
+from lab.cli import app
+from lab.project import ROOT
+
+# From low to high: a module or package imports only what stands above it here. One order for all
+# is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
+LAYERS = (
+    *("errors", "project", "wait", "topology", "mm2_keys", "mm2", "run", "leases", "interruption"),
+    *("setup", "engine", "connect", "kafka", "spark"),
+    *("images", "workload", "harness", "bench", "cli", "__main__"),
+)
+
+# The modules that may import a client library; everybody else goes through them.
+HOMES = {
+    "python_on_whales": {"engine"},
+    "httpx": {"connect", "setup"},
+    "confluent_kafka": {"kafka"},
+    "pyspark": {"spark"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "yaml": {"topology"},
+    "tenacity": {"wait"},
+    "pytest": set(),
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of lab/, e.g. lab/setup/apt.py as "setup.apt" of the layer "setup"."""
+
+    path: Path
+    name: str
+
+    @property
+    def layer(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def tree(self) -> ast.Module:
+        return _parsed(self.path)
+
+    def imports(self) -> Iterator[str]:
+        """Everything imported anywhere in the file, functions included, as full dotted names."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{self.path}: imports are absolute"
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+    def calls(self) -> Iterator[str]:
+        """Every name that stands in the file, attributes with their left side: "sys.stdout.write"."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute):
+                yield ast.unparse(node)
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+def _modules() -> list[Module]:
+    found = []
+    for path in sorted((ROOT / "lab").rglob("*.py")):
+        parts = path.relative_to(ROOT / "lab").with_suffix("").parts
+        found.append(Module(path, ".".join(parts).removesuffix(".__init__")))
+    return [module for module in found if module.name != "__init__"]
+
+
+MODULES = _modules()
+
+
+def test_every_module_has_its_layer() -> None:
+    assert {module.layer for module in MODULES} == set(LAYERS)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_imports_go_down(module: Module) -> None:
+    below = LAYERS[: LAYERS.index(module.layer)]
+    # `from lab import engine` imports lab.engine: the first part after "lab" is the layer.
+    imported = {name.split(".")[1] for name in module.imports() if name.startswith("lab.")}
+
+    assert imported - {module.layer} <= set(below)
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_client_library_has_one_home(library: str) -> None:
+    users = {
+        module.layer for module in MODULES for name in module.imports() if name.partition(".")[0] == library
+    }
+
+    assert users <= HOMES[library]
+
+
+def test_only_wait_sleeps() -> None:
+    sleepers = {
+        module.name
+        for module in MODULES
+        if any(name.endswith(".sleep") or name == "sleep" for name in (*module.calls(), *module.imports()))
+    }
+
+    assert sleepers - {"wait"} == set()
+
+
+FOR_THE_COMMAND_LINE = {
+    *("print", "input", "exit", "quit", "SystemExit", "os._exit", "sys.exit"),
+    *("sys.stdout", "sys.stderr", "sys.stdin"),
+}
+
+
+def test_only_the_command_line_prints_and_exits() -> None:
+    talkers = {
+        (module.name, name)
+        for module in MODULES
+        for name in module.calls()
+        if name in FOR_THE_COMMAND_LINE and module.layer != "cli"
+    }
+
+    assert talkers == set()
+
+
+def test_only_what_ends_with_the_error_catches_everything() -> None:
+    """A handler of everything raises again; Ruff looks after `except Exception`."""
+    for module in MODULES:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or ast.unparse(node.type) == "BaseException"
+            ):
+                assert any(isinstance(inner, ast.Raise) for inner in ast.walk(node)), (
+                    f"{module.path}:{node.lineno}"
+                )
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [module.name for module in MODULES if not ast.get_docstring(module.tree)]
+
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scenarios").rglob("test_*.py")), ids=lambda path: path.stem)
+def test_a_scenario_has_a_claim_and_names_its_topology(path: Path) -> None:
+    tree = _parsed(path)
+    markers = [
+        ast.unparse(node.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.topology"
+    ]
+
+    assert ast.get_docstring(tree), "its docstring is the claim"
+    assert markers, 'pytestmark = pytest.mark.topology("...")'
+
+
+def test_there_is_a_scenario() -> None:
+    assert list((ROOT / "scenarios").rglob("test_*.py"))
+
+
+def _commands(group: object, path: str = "lab") -> Iterator[tuple[str, object]]:
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from _commands(command, f"{path} {name}")
+
+
+# `exec` hands the terminal over to another program; these groups alone only print their help.
+WITHOUT_JSON = {"lab", "lab mm2", "lab exec"}
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [(path, command) for path, command in _commands(typer.main.get_command(app)) if path not in WITHOUT_JSON],
+)
+def test_every_command_takes_json_and_has_help(path: str, command: object) -> None:
+    options = [option for parameter in getattr(command, "params", ()) for option in parameter.opts]
+
+    assert "--json" in options, path
+    assert getattr(command, "help", None), path
