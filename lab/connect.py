@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -114,10 +115,10 @@ class Connect:
         ]
 
     def status(self, name: str) -> Status:
-        return _status(self._request("GET", f"/connectors/{name}/status"), {})
+        return _status(self._request("GET", f"{_at(name)}/status"), {})
 
     def config(self, name: str) -> dict[str, str]:
-        config: dict[str, str] = self._request("GET", f"/connectors/{name}/config")
+        config: dict[str, str] = self._request("GET", f"{_at(name)}/config")
         return config
 
     def create(self, connector: Connector) -> None:
@@ -126,19 +127,19 @@ class Connect:
 
     def deploy(self, connector: Connector) -> None:
         """PUT: creates the connector or changes its config; doing it twice is fine."""
-        self._retrying("PUT", f"/connectors/{connector.name}/config", json=connector.config)
+        self._retrying("PUT", f"{_at(connector.name)}/config", json=connector.config)
 
     def delete(self, name: str) -> None:
-        self._retrying("DELETE", f"/connectors/{name}")
+        self._retrying("DELETE", _at(name))
 
     def pause(self, name: str) -> None:
-        self._request("PUT", f"/connectors/{name}/pause")
+        self._request("PUT", f"{_at(name)}/pause")
 
     def resume(self, name: str) -> None:
-        self._request("PUT", f"/connectors/{name}/resume")
+        self._request("PUT", f"{_at(name)}/resume")
 
     def stop(self, name: str) -> None:
-        self._request("PUT", f"/connectors/{name}/stop")
+        self._request("PUT", f"{_at(name)}/stop")
 
     def forget(self, name: str) -> None:
         """Delete a connector and how far it got; under its name another one then starts anew.
@@ -153,12 +154,12 @@ class Connect:
             what=f'connector "{name}" STOPPED',
             transient=(Rebalancing,),
         )
-        self._retrying("DELETE", f"/connectors/{name}/offsets")
+        self._retrying("DELETE", f"{_at(name)}/offsets")
         self.delete(name)
 
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """How far the connector got in each source partition, as last flushed (Kafka 3.5 and later)."""
-        offsets: list[dict[str, Any]] = self._request("GET", f"/connectors/{name}/offsets")["offsets"]
+        offsets: list[dict[str, Any]] = self._request("GET", f"{_at(name)}/offsets")["offsets"]
         return offsets
 
     def validate(self, connector: Connector) -> list[Objection]:
@@ -220,23 +221,34 @@ class Connect:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
             raise ConnectError(
-                f"{method} {self.url}{path} failed: {error or type(error).__name__}",
+                f"{method} {self.url}{path} failed: {str(error) or type(error).__name__}",
                 'is the worker up? see "lab status" and "lab logs connect"',
             ) from error
         if response.status_code >= 400:
             raise self._refusal(method, path, response)
-        return response.json() if response.content else {}
+        try:
+            return response.json() if response.content else {}
+        except ValueError as error:
+            raise ConnectError(
+                f"{method} {self.url}{path} gave no JSON: {response.text[:80]!r}", "is it a Connect worker?"
+            ) from error
 
     def _refusal(self, method: str, path: str, response: httpx.Response) -> ConnectError:
         try:
-            message = response.json().get("message") or response.text
+            body = response.json()
         except ValueError:
-            message = response.text
-        told = " ".join(str(message).split())
+            body = None
+        message = body.get("message") if isinstance(body, dict) else None
+        told = " ".join(str(message or response.text).split())
         kind = ConnectError
         if response.status_code == _REBALANCING and "already exists" not in told:
             kind = Rebalancing
         return kind(f"{method} {path} gave {response.status_code}: {told}", status=response.status_code)
+
+
+def _at(name: str) -> str:
+    """A connector may have any name; in its path a slash is none."""
+    return f"/connectors/{quote(name, safe='')}"
 
 
 def _status(body: dict[str, Any], config: dict[str, str]) -> Status:

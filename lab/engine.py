@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -166,7 +165,6 @@ class Project:
 
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
-        sys.stdout.flush()
         return subprocess.call(self.command(*args))
 
 

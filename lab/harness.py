@@ -242,16 +242,21 @@ class Lab:
         connectors = set(self.connect.names())
         clusters = [self.cluster(alias) for alias in self.topology.roles.clusters]
         topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}
-        yield
-        for name in set(self.connect.names()) - connectors:
-            if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
-                self.connect.forget(name)
-            else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
-                self.connect.delete(name)
-        for cluster in clusters:
-            for topic in set(cluster.topic_names()) - topics[cluster.alias]:
-                if not topic.startswith("__"):
-                    cluster.delete_topic(topic)
+        try:
+            yield
+        finally:
+            for name in set(self.connect.names()) - connectors:
+                self._forget(name)
+            for cluster in clusters:
+                for topic in set(cluster.topic_names()) - topics[cluster.alias]:
+                    if not topic.startswith("__"):
+                        cluster.delete_topic(topic)
+
+    def _forget(self, connector: str) -> None:
+        if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
+            self.connect.forget(connector)
+        else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
+            self.connect.delete(connector)
 
     # -- connectors ------------------------------------------------------------------------------
 
@@ -322,7 +327,7 @@ def _abandon(name: str, lab: "Lab | None", run: Run, error: BaseException, *, ke
         if lab is not None:
             save_evidence(lab, run)
         if not keep:
-            with run.step("bring down"):
+            with _noting(run, "bring-down"), run.step("bring down"):
                 engine.remove(PROJECT_PREFIX + name)
                 leases.release(name)
     kept = f'; it was kept: "lab status --name {name}"' if keep else ""

@@ -147,10 +147,11 @@ def _prefix() -> str:
 def _hash(kind: str, version: str) -> str:
     """What an image is built from: the files of its folder, the build file and the versions."""
     digest = hashlib.sha256(version.encode())
-    pinned = {key: value for key, value in versions().items() if key != "KAFKA_VERSIONS"}
-    pinned |= {"KAFKA_VERSION": version} if kind == "kafka" else {"KAFKA_VERSION": ""}
+    others = {"kafka": ("SPARK_",), "spark": ("KAFKA_", "JMX_")}[kind]
+    unused = ("KAFKA_VERSION", *others)  # its own version is in the digest already
+    pinned = {key: value for key, value in versions().items() if not key.startswith(unused)}
     digest.update(repr(sorted(pinned.items())).encode())
-    files = [path for path in (FOLDER / kind).rglob("*") if path.is_file()]
+    files = [path for part in (kind, "common") for path in (FOLDER / part).rglob("*") if path.is_file()]
     for path in sorted([*files, FOLDER / "compose.yaml"]):
         digest.update(f"{path.relative_to(FOLDER)} {path.stat().st_mode & 0o111}".encode())
         digest.update(path.read_bytes())

@@ -70,6 +70,7 @@ def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int
     """`--port broker=19092` as {"BROKER_PORT": 19092}; every mistake is bad input."""
     known = {port.variable for port in topology.ports}
     own = leased(lab) or {}
+    others = {port for other in names() if other != lab for port in _numbers(leased(other) or {})}
     result = {}
     for text in asked:
         name, _, number = text.partition("=")
@@ -77,9 +78,9 @@ def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int
         if variable not in known:
             short = sorted(v.removesuffix("_PORT").lower() for v in known)
             raise BadInput(f'topology "{topology.name}" has no port "{name}"', nearest(name.lower(), short))
-        if not number.isdigit() or not 1 <= int(number) <= 65_535:
+        if not number.isdecimal() or not 1 <= int(number) <= 65_535:
             raise BadInput(f'"{number}" is not a port', "a number from 1 to 65535, e.g. --port broker=19092")
-        if own.get(variable) != number and not _bindable(int(number)):
+        if int(number) in others or (own.get(variable) != number and not _bindable(int(number))):
             raise BadInput(f"port {number}, asked for as {name}, is taken", "choose another, or leave it out")
         result[variable] = int(number)
     if len(set(result.values())) < len(result):
@@ -100,7 +101,7 @@ def lease(
         for port in topology.ports:
             if port.variable in asked:
                 ports[port.variable] = asked[port.variable]
-            elif port.variable in mine:
+            elif port.variable in mine and int(mine[port.variable]) not in asked.values():
                 ports[port.variable] = int(mine[port.variable])
             else:
                 ports[port.variable] = _free(port, others | set(ports.values()) | set(asked.values()))

@@ -19,6 +19,14 @@ IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPol
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
+_CLASSES: Final = (SOURCE, CHECKPOINT, HEARTBEAT)
+
+
+def _short_names(full: str) -> tuple[str, str]:
+    simple = full.rpartition(".")[2]
+    return simple, simple.removesuffix("Connector")
+
+
 class Severity(StrEnum):
     ERROR = "error"  # the connector will not do what its file seems to say
     WARNING = "warning"  # it will, with a consequence that people miss
@@ -48,7 +56,9 @@ class Connector:
 
     @property
     def connector_class(self) -> str:
-        return self.config["connector.class"]
+        """Its full name; Connect takes `MirrorSourceConnector` and `MirrorSource` for it as well."""
+        given = self.config["connector.class"]
+        return next((full for full in _CLASSES if given in _short_names(full)), given)
 
     @property
     def source_alias(self) -> str:
@@ -64,7 +74,10 @@ class Connector:
         return [pattern.strip() for pattern in self.config.get("topics", ".*").split(",")]
 
     def selects(self, topic: str) -> bool:
-        return any(re.fullmatch(pattern, topic) for pattern in self.topic_patterns)
+        try:
+            return any(re.fullmatch(pattern, topic) for pattern in self.topic_patterns)
+        except re.error:
+            return True  # Java's syntax is another one; the worker judges it
 
     def remote_topic(self, topic: str) -> str:
         """The name that a source topic has on the target."""
@@ -115,7 +128,7 @@ def unknown_keys(connector: Connector) -> Iterator[Problem]:
                 severity=Severity.ERROR,
                 key=key,
                 message=f'no MM2 connector has the key "{key}"',
-                remedy=nearest(key, [k for k in KNOWN_KEYS if k[0] == key[0]]),
+                remedy=nearest(key, [k for k in KNOWN_KEYS if k[:1] == key[:1]]),
             )
 
 
@@ -181,7 +194,7 @@ def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Pro
         side = "source" if at_source else "target"
         alias = topology.alias_of(connector.config.get(f"{side}.cluster.bootstrap.servers", ""))
         asked = connector.config.get(key, str(default))
-        if alias is None or not asked.isdigit():
+        if alias is None or not asked.isdecimal():
             continue
         brokers = len(topology.roles.clusters[alias])
         if int(asked) > brokers:

@@ -22,7 +22,8 @@ _VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 _PUBLISHED: Final = re.compile(
     r"127\.0\.0\.1:\$\{(?P<variable>\w+_PORT):-(?P<default>\d+)\}:(?P<container>\d+)"
 )
-_SIZES: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
+_SIZE: Final = re.compile(r"([0-9]+)([bkmg]?)", re.IGNORECASE)
+_SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 class TopologyError(BadInput):
@@ -159,13 +160,17 @@ def read(folder: Path) -> Topology:
     except ValidationError as error:
         problems += [f"x-lab.{'.'.join(map(str, e['loc']))}: {_plain(e)}" for e in error.errors()]
     services: dict[str, Service] = {}
-    for service, body in (document.get("services") or {}).items():
+    bodies = document.get("services")
+    if not isinstance(bodies, dict):
+        problems.append("services: not a mapping")
+        bodies = {}
+    for service, body in bodies.items():
         try:
             services[service] = _service(service, _extended(body, folder))
         except ValueError as error:
             problems.append(f"services.{service}: {error}")
     if roles is not None:
-        problems += _unknown_services(roles, services)
+        problems += _unknown_services(roles, list(bodies))
     if problems or roles is None:
         raise TopologyError(f'topology "{folder.name}" is not valid: {"; ".join(problems)}', f"mend {path}")
     return Topology(folder.name, folder, roles, services)
@@ -175,15 +180,17 @@ def _plain(error: Any) -> str:
     return "no such key" if error["type"] == "extra_forbidden" else str(error["msg"]).lower()
 
 
-def _unknown_services(roles: Roles, services: Mapping[str, Service]) -> Iterator[str]:
+def _unknown_services(roles: Roles, services: list[str]) -> Iterator[str]:
     named = [(f"clusters.{alias}", b) for alias, brokers in roles.clusters.items() for b in brokers]
     for where, service in [*named, *(("connect", worker) for worker in roles.connect)]:
         if service not in services:
-            yield f'x-lab.{where}: no service named "{service}" ({nearest(service, list(services))})'
+            yield f'x-lab.{where}: no service named "{service}" ({nearest(service, services)})'
 
 
 def _service(name: str, body: dict[str, Any]) -> Service:
     ports = []
+    if not isinstance(body.get("ports", []), list):
+        raise ValueError("ports is not a list")
     for text in body.get("ports", []):
         match = _PUBLISHED.fullmatch(str(text))
         if match is None:
@@ -210,18 +217,21 @@ def _service(name: str, body: dict[str, Any]) -> Service:
 
 
 def _size(text: str) -> int:
-    unit = _SIZES.get(text[-1:].lower(), 1)
-    digits = text if text[-1:].isdigit() else text[:-1]
-    if not digits.isdigit():
+    match = _SIZE.fullmatch(text)
+    if match is None:
         raise ValueError(f'mem_limit "{text}" is not a size such as 512m')
-    return int(digits) * unit
+    return int(match[1]) * _SIZES[match[2].lower()]
 
 
 def _extended(body: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A service with its fragment's keys beneath its own, as Compose's `extends` merges mappings."""
+    if not isinstance(body, dict):
+        raise ValueError("not a mapping")
     reference = body.get("extends")
     if reference is None:
         return body
+    if not isinstance(reference, dict) or not {"file", "service"} <= set(reference):
+        raise ValueError("extends is not written as {file: …, service: …}")
     path = folder / reference["file"]
     fragment = _mapping(path).get("services", {}).get(reference["service"])
     if fragment is None:
@@ -240,9 +250,8 @@ def _mapping(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         place = f"{path}:{where.line + 1}:{where.column + 1}" if where else str(path)
-        raise TopologyError(
-            f"{place}: {getattr(error, 'problem', None) or error}", "mend the YAML"
-        ) from error
+        told = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise TopologyError(f"{place}: {told}", "mend the YAML") from error
     except OSError as error:
         raise TopologyError(f"{path}: {error.strerror}", "restore the file") from error
     if not isinstance(document, dict):
@@ -253,13 +262,17 @@ def _mapping(path: Path) -> dict[str, Any]:
 class _UniqueKeys(yaml.SafeLoader):
     """PyYAML keeps the last of two equal keys and says nothing; here that is an error."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Looked at as written: once merge keys are resolved, an overridden key does stand there twice."""
+        node = super().compose_mapping_node(anchor)
         seen: dict[str, int] = {}
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue  # the constructor refuses it, and says where
             if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
                 raise yaml.constructor.ConstructorError(
                     problem=f'key "{key.value}" stands twice, first in line {seen[key.value]}',
                     problem_mark=key.start_mark,
                 )
-            seen[str(key.value)] = key.start_mark.line + 1
-        return super().construct_mapping(node, deep=deep)
+            seen[key.value] = key.start_mark.line + 1
+        return node

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from tenacity import Retrying, TryAgain, retry_if_exception_type, stop_before_delay, wait_exponential
+from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
 
 from lab.errors import LabError
 
@@ -38,6 +38,10 @@ class TimedOut(LabError):
     """A condition was not reached within its budget."""
 
 
+class _Again(Exception):
+    """Ours, since tenacity replaces its own TryAgain by its cause when time is up."""
+
+
 def wait_until(
     observe: Callable[[], T | NotYet],
     *,
@@ -60,14 +64,14 @@ def wait_until(
             observed = observe()
         except transient as error:
             last_seen = str(error)
-            raise TryAgain from error
+            raise _Again from error
         if isinstance(observed, NotYet):
             last_seen = observed.seen
-            raise TryAgain
+            raise _Again
         return observed
 
     retrying = Retrying(
-        retry=retry_if_exception_type(TryAgain),
+        retry=retry_if_exception_type(_Again),
         stop=stop_before_delay(timeout_s),
         wait=wait_exponential(multiplier=pause_s, max=max(pause_s, 1.0)),
         sleep=sleep,
@@ -75,7 +79,7 @@ def wait_until(
     )
     try:
         return retrying(attempt)
-    except TryAgain as error:
+    except _Again as error:
         raise TimedOut(f"not reached in {timeout_s:g} s: {what}; last seen: {last_seen}", hint) from error
 
 

@@ -76,10 +76,11 @@ def test_a_change_in_an_images_folder_changes_its_hash_alone(
     assert sources()["spark"] == before["spark"]
 
 
-def test_the_build_file_is_part_of_every_image(folder: Path) -> None:
+@pytest.mark.parametrize("shared", ["compose.yaml", "common/lab-healthy"])
+def test_what_images_share_is_part_of_each(folder: Path, shared: str) -> None:
     before = sources()
 
-    with (folder / "compose.yaml").open("a") as file:
+    with (folder / shared).open("a") as file:
         file.write("# changed\n")
 
     assert all(sources()[kind] != before[kind] for kind in before)

@@ -31,9 +31,10 @@ def main(argv: list[str] | None = None) -> None:
 
 def _exit_code(arguments: list[str]) -> int:
     treat_sigterm_as_ctrl_c()
-    as_json = "--json" in arguments
+    # What follows `exec` belongs to another program.
+    as_json = "--json" in arguments and arguments[0] != "exec"
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name="lab", standalone_mode=False)
     except LabError as error:
         console.complain(error, as_json=as_json)
         return error.exit_code
@@ -47,8 +48,7 @@ def _exit_code(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         console.complain(Interrupted("interrupted"), as_json=as_json)
         return Interrupted.exit_code
-    except BrokenPipeError:  # `lab topics | head`
-        sys.stderr.close()
+    except SystemExit:  # typer's own end when the reader has gone, as in `lab topics | head`
         return 0
     return code if isinstance(code, int) else 0
 

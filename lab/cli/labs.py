@@ -71,7 +71,8 @@ def up(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything in place when it fails.")] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="How long services may take.")
+        float,
+        typer.Option("--timeout", min=1, max=86_400, metavar="SECONDS", help="How long services may take."),
     ] = SERVICES_HEALTHY_S,
     json: Json = False,
 ) -> None:

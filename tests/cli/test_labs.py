@@ -1,0 +1,112 @@
+"""Commands that need no engine: what there is, and which lab is meant."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import cli
+
+Captured = pytest.CaptureFixture[str]
+
+
+def lease(state: Path, name: str) -> None:
+    path = state / f"labs/{name}/lab.env"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f"LAB_TOPOLOGY=basic-mirror\nLAB_NAME={name}\nKAFKA_VERSION=3.9.1\n"
+        "ZOOKEEPER_PORT=1\nZOOKEEPER2_PORT=2\nBROKER_PORT=3\nBROKER2_PORT=4\nCONNECT_PORT=5\nSPARK_PORT=6\n"
+    )
+
+
+def test_list_shows_topologies_and_labs(capsys: Captured, state: Path) -> None:
+    lease(state, "mine")
+
+    assert cli._exit_code(["list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    basic = next(found for found in told["topologies"] if found["name"] == "basic-mirror")
+    assert basic["clusters"] == {"source": ["broker"], "target": ["broker2"]}
+    assert basic["connectors"] == ["test_mirror"]
+    assert told["labs"] == [{"name": "mine", "topology": "basic-mirror"}]
+
+
+def test_list_suggests_what_to_start(capsys: Captured) -> None:
+    assert cli._exit_code(["list"]) == 0
+    out, err = capsys.readouterr()
+    assert "basic-mirror" in out
+    assert "Labs: none is up" in out
+    assert err == "next: lab up basic-mirror starts one\n"
+
+
+def test_with_several_labs_one_is_chosen_by_name(capsys: Captured, state: Path) -> None:
+    lease(state, "a")
+    lease(state, "b")
+
+    assert cli._exit_code(["topics"]) == 2
+    assert capsys.readouterr().err == "error: several labs are up: a, b\nhint: choose one with --name\n"
+    assert cli._exit_code(["down"]) == 2
+    assert capsys.readouterr().err == "error: several labs are up: a, b\nhint: choose one with --name\n"
+    assert cli._exit_code(["topics", "--name", "bb"]) == 2
+    assert capsys.readouterr().err == 'error: no lab named "bb" is up\nhint: did you mean "b"?\n'
+
+
+def test_the_lab_may_be_named_by_the_environment(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, state: Path
+) -> None:
+    lease(state, "a")
+    lease(state, "b")
+    monkeypatch.setenv("LAB_NAME", "b")
+
+    assert cli._exit_code(["open", "--json"]) == 0
+    endpoints = json.loads(capsys.readouterr().out)["endpoints"]
+    assert [(e["service"], e["address"]) for e in endpoints] == [
+        ("zookeeper", "127.0.0.1:1"),
+        ("zookeeper2", "127.0.0.1:2"),
+        ("broker", "127.0.0.1:3"),
+        ("broker2", "127.0.0.1:4"),
+        ("connect", "http://127.0.0.1:5"),
+        ("spark", "sc://127.0.0.1:6"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "err"),
+    [
+        (
+            ["open", "conect"],
+            'error: nothing to open as "conect"\nhint: did you mean "connect"?\n',
+        ),
+        (
+            ["logs", "brker"],
+            'error: lab "a" has no service "brker"\nhint: did you mean "broker"?\n',
+        ),
+        (
+            ["logs", "broker", "--follow", "--json"],
+            "",
+        ),
+        (
+            ["exec", "brker", "ls"],
+            'error: lab "a" has no service "brker"\nhint: did you mean "broker"?\n',
+        ),
+        (
+            ["topics", "--cluster", "sorce"],
+            'error: topology "basic-mirror" has no cluster "sorce"\nhint: did you mean "source"?\n',
+        ),
+        (
+            ["mm2", "deploy", "tset_mirror"],
+            'error: no connector and no file named "tset_mirror"\nhint: did you mean "test_mirror"?\n',
+        ),
+    ],
+)
+def test_what_a_lab_does_not_have_is_bad_input(
+    capsys: Captured, state: Path, argv: list[str], err: str
+) -> None:
+    lease(state, "a")
+
+    assert cli._exit_code(argv) == 2
+    assert capsys.readouterr().err == err
+
+
+def test_down_without_labs_has_nothing_to_do(capsys: Captured) -> None:
+    assert cli._exit_code(["down"]) == 0
+    assert capsys.readouterr() == ("nothing was up\n", "")

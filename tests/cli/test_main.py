@@ -1,0 +1,103 @@
+"""The command's exit codes, and where its words go."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lab import cli
+from lab.errors import BadInput, HostNotReady, LabError, NotEnough
+
+Captured = pytest.CaptureFixture[str]
+
+
+def raising(error: BaseException) -> object:
+    def app(_: list[str], **__: object) -> None:
+        raise error
+
+    return app
+
+
+@pytest.mark.parametrize("kind", [LabError, BadInput, NotEnough, HostNotReady])
+def test_an_error_is_two_lines_and_its_own_exit_code(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, kind: type[LabError]
+) -> None:
+    monkeypatch.setattr(cli, "app", raising(kind("[bold] is no markup", "do [this]")))
+
+    assert cli._exit_code(["up"]) == kind.exit_code
+    assert capsys.readouterr() == ("", "error: [bold] is no markup\nhint: do [this]\n")
+
+
+def test_an_error_is_one_object_for_programs(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "app", raising(HostNotReady("no engine", "start it")))
+
+    assert cli._exit_code(["up", "--json"]) == 4
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"error": "no engine", "hint": "start it", "exit_code": 4}
+    assert err == ""
+
+
+def test_an_interruption_is_130(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "app", raising(KeyboardInterrupt()))
+
+    assert cli._exit_code(["up"]) == 130
+    assert capsys.readouterr() == ("", "error: interrupted\n")
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "app", raising(ZeroDivisionError("a bug")))
+
+    with pytest.raises(ZeroDivisionError, match=r"^a bug$"):
+        cli._exit_code(["up"])
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["-h"], ["up", "--help"], ["mm2", "deploy", "-h"]])
+def test_help_is_a_result(capsys: Captured, argv: list[str]) -> None:
+    assert cli._exit_code(argv) == 0
+    out, err = capsys.readouterr()
+    assert "Usage: " in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("argv", [[], ["mm2"]])
+def test_nothing_said_is_answered_with_help(capsys: Captured, argv: list[str]) -> None:
+    assert cli._exit_code(argv) == 2
+    assert "Usage: " in capsys.readouterr().out
+
+
+def test_json_of_a_command_run_by_exec_is_not_ours(capsys: Captured) -> None:
+    assert cli._exit_code(["exec", "--name", "none", "broker", "tool", "--json"]) == 2
+    assert capsys.readouterr() == ("", 'error: no lab named "none" is up\nhint: known: none\n')
+
+
+def test_the_installed_command_behaves_alike() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", "up", "basic-miror"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        'error: no topology named "basic-miror"\nhint: did you mean "basic-mirror"?; "lab list" shows all\n'
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    reader.wait(10)
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", "list", "--json"],
+        stdout=reader.stdin,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert reader.stdin is not None
+    reader.stdin.close()
+
+    assert (done.returncode, done.stderr) == (0, "")

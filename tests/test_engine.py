@@ -1,0 +1,182 @@
+"""Docker's words become the lab's: containers in every state, errors in one line, removal by label."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab import engine
+from lab.engine import Container, EngineError, Project, Removed, follow
+
+Script = Callable[[str], Path]
+
+
+@pytest.fixture
+def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Script:
+    """A `docker` that runs these lines of shell; gives the file where it notes its arguments."""
+
+    def write(lines: str) -> Path:
+        noted = tmp_path / "noted"
+        path = tmp_path / "bin/docker"
+        path.parent.mkdir()
+        path.write_text(f'#!/bin/sh\necho "$@" >>{shlex.quote(str(noted))}\n{lines}\n')
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
+        return noted
+
+    return write
+
+
+def row(service: str, state: str, status: str) -> str:
+    labels = f"com.docker.compose.project=lab-a,com.docker.compose.service={service},io.mirror-lab=true"
+    return json.dumps(
+        {"ID": f"id-{service}", "Names": "x", "Labels": labels, "State": state, "Status": status}
+    )
+
+
+def test_containers_are_read_in_every_state_by_service(scripted: Script) -> None:
+    rows = "\n".join(
+        [
+            row("spark", "running", "Up 3 seconds"),
+            row("connect", "running", "Up 3 seconds (health: starting)"),
+            row("broker", "running", "Up 3 seconds (healthy)"),
+            row("broker2", "running", "Up 3 minutes (unhealthy)"),
+            row("zookeeper", "exited", "Exited (137) 2 seconds ago"),
+        ]
+    )
+    noted = scripted(f"cat <<'E'\n{rows}\nE")
+
+    found = engine.containers("lab-a")
+
+    assert [(box.service, box.state, box.health, box.ready) for box in found] == [
+        ("broker", "running", "healthy", True),
+        ("broker2", "running", "unhealthy", False),
+        ("connect", "running", "starting", False),
+        ("spark", "running", "", True),
+        ("zookeeper", "exited", "", False),
+    ]
+    assert found[0] == Container(
+        id="id-broker", project="lab-a", service="broker", state="running", health="healthy"
+    )
+    assert "--filter label=io.mirror-lab=true --filter label=com.docker.compose.project=lab-a" in (
+        noted.read_text()
+    )
+
+
+def test_what_docker_refuses_is_one_line(scripted: Script) -> None:
+    scripted('echo "some warning" >&2; echo "" >&2; echo "Error: no such thing" >&2; exit 1')
+
+    with pytest.raises(EngineError) as caught:
+        engine.containers()
+
+    assert caught.value.message == "docker ps failed: Error: no such thing"
+
+
+def test_removal_is_by_label_and_counts(scripted: Script) -> None:
+    noted = scripted(
+        """case "$1 $2" in
+"ps --all") echo b1; echo b2 ;;
+"network ls") echo n1 ;;
+esac"""
+    )
+
+    removed = engine.remove("lab-a")
+
+    assert removed == Removed(containers=2, networks=1, volumes=0)
+    assert str(removed) == "2 containers, 1 networks, 0 volumes"
+    filters = "--filter label=io.mirror-lab=true --filter label=com.docker.compose.project=lab-a"
+    assert noted.read_text().splitlines() == [
+        f"ps --all --quiet {filters}",
+        "rm --force --volumes b1 b2",
+        f"network ls --quiet {filters}",
+        "network rm n1",
+        f"volume ls --quiet {filters}",
+    ]
+
+
+def test_nothing_removed_is_false() -> None:
+    assert not Removed()
+    assert Removed(volumes=1)
+
+
+@pytest.mark.parametrize(
+    "words", ["Error: No such container: b1", "network n1 not found", "removal of b1 is already in progress"]
+)
+def test_what_another_clean_up_removed_first_is_no_error(scripted: Script, words: str) -> None:
+    scripted(f'case "$1" in ps) echo b1 ;; rm) echo "{words}" >&2; exit 1 ;; esac')
+
+    assert engine.remove().containers == 1
+
+
+def test_another_failure_of_a_removal_is_an_error(scripted: Script) -> None:
+    scripted('case "$1" in ps) echo b1 ;; rm) echo "permission denied" >&2; exit 1 ;; esac')
+
+    with pytest.raises(EngineError, match=r"^docker rm failed: permission denied$"):
+        engine.remove()
+
+
+def test_a_project_is_compose_with_its_files_and_both_env_files(scripted: Script, tmp_path: Path) -> None:
+    noted = scripted("echo rendered")
+    project = Project("lab-a", tmp_path / "compose.yaml", tmp_path / "lab.env")
+
+    assert project.rendered() == "rendered"
+
+    line = noted.read_text()
+    assert line.startswith("compose ")
+    assert f"--file {tmp_path}/compose.yaml" in line
+    assert "--project-name lab-a" in line
+    assert line.index("versions.env") < line.index("lab.env")
+    assert line.endswith(" config\n")
+
+
+def test_a_followed_command_gives_its_lines_as_they_come() -> None:
+    lines: list[str] = []
+
+    follow(["sh", "-c", "echo one; echo two >&2"], lines.append)
+
+    assert lines == ["one", "two"]
+
+
+def test_a_followed_command_that_fails_says_its_last_words() -> None:
+    with pytest.raises(EngineError) as caught:
+        follow(["sh", "-c", "echo first; echo; echo last; exit 3", "up"], lambda _: None)
+
+    assert caught.value.message == "docker up failed: last"
+    assert caught.value.hint == "first"
+
+
+def test_a_followed_command_that_fails_silently_says_that() -> None:
+    with pytest.raises(EngineError, match=r"^docker build failed: it said nothing$"):
+        follow(["sh", "-c", "exit 3", "build"], lambda _: None)
+
+
+_INTERRUPTED = """
+import sys
+from lab.engine import follow
+from lab.interruption import treat_sigterm_as_ctrl_c
+treat_sigterm_as_ctrl_c()
+try:
+    follow(["sh", "-c", "echo $$; exec sleep 60"], lambda line: print(line, flush=True))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_a_followed_command_first(number: signal.Signals) -> None:
+    lab = subprocess.Popen([sys.executable, "-c", _INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    assert lab.stdout is not None
+    followed = int(lab.stdout.readline())
+
+    lab.send_signal(number)
+    rest, _ = lab.communicate(timeout=20)
+
+    assert rest == "interrupted\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(followed, 0)
