@@ -23,7 +23,11 @@ _TERMINATE_S: Final = 5.0
 
 
 class EngineError(LabError):
-    """The engine or Compose refused something."""
+    """The engine or Compose refused something; `output` is all that it said."""
+
+    def __init__(self, message: str, hint: str | None = None, output: str = "") -> None:
+        super().__init__(message, hint)
+        self.output = output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +207,7 @@ def follow(
         if process.stdout is not None:
             process.stdout.close()
     if code != 0:
-        told = [line for line in lines if line.strip()][-12:]
-        raise EngineError(f"docker {_verb(command)} failed: {_last(told)}", "\n".join(told[:-1]) or None)
+        raise EngineError(f"docker {_verb(command)} failed: {_last(lines)}", output="\n".join(lines))
 
 
 def _verb(command: list[str]) -> str:
@@ -212,7 +215,7 @@ def _verb(command: list[str]) -> str:
 
 
 def _last(lines: list[str]) -> str:
-    return lines[-1].strip() if lines else "it said nothing"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
 
 
 @contextmanager

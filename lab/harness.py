@@ -13,6 +13,7 @@ from lab import engine, images, leases, topology
 from lab.connect import Connect, ConnectError, Status
 from lab.engine import Container, EngineError, Project, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError, nearest
+from lab.images import Image
 from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
 from lab.mm2 import Connector, read_connector
@@ -315,33 +316,50 @@ def _same_lab(name: str, chosen: Topology, version: str) -> None:
         )
 
 
-def _ensure_images(run: Run, version: str) -> None:
-    for image in images.missing(version):
+def _ensure_images(run: Run, version: str) -> list[Image]:
+    stale = images.missing(version)
+    for image in stale:
         with run.step(f"build image {image.tag}") as step:
             images.build(image, step.say)
+    return stale
+
+
+def build_images(version: str, watcher: Watcher) -> list[Image]:
+    """Build what is missing or out of date; what the engine said of a failed build is in the run."""
+    require_engine()
+    if not images.missing(version):
+        return []
+    run = Run.open("images", watcher, kafka=version)
+    try:
+        built = _ensure_images(run, version)
+    except EngineError as error:
+        run.save("engine.log", error.output)
+        run.close(f"failed: {error}")
+        raise EngineError(error.message, f"all that the engine said is in {run.path}/engine.log") from error
+    run.close("built")
+    return built
 
 
 def _abandon(name: str, lab: "Lab | None", run: Run, error: BaseException, *, keep: bool) -> BaseException:
     """Save what can tell why, remove what was started, and give the error that the user sees."""
+    left = f'what is there of it was kept: "lab status --name {name}", "lab down --name {name}"'
     with uninterruptible():
+        if isinstance(error, EngineError) and error.output:
+            run.save("engine.log", error.output)
         if lab is not None:
             save_evidence(lab, run)
         if not keep:
+            left = f'not all of it could be removed: "lab down --name {name}"'
             with _noting(run, "bring-down"), run.step("bring down"):
-                engine.remove(PROJECT_PREFIX + name)
-                leases.release(name)
-    kept = f'; it was kept: "lab status --name {name}"' if keep else ""
+                _remove(name)
+                left = "nothing is left of it"
     if isinstance(error, KeyboardInterrupt):
         run.close("interrupted")
-        return Interrupted(
-            f'starting lab "{name}" was interrupted', f"nothing is left of it{kept}" if not keep else kept[2:]
-        )
+        return Interrupted(f'starting lab "{name}" was interrupted', left)
     run.close(f"failed: {error}")
-    if isinstance(error, HostNotReady | BadInput):
-        return error
-    if isinstance(error, LabError):
+    if isinstance(error, LabError) and not isinstance(error, HostNotReady | BadInput):
         return type(error)(
-            f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}{kept}"
+            f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}; {left}"
         )
     return error
 

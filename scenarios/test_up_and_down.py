@@ -88,7 +88,8 @@ def test_a_failing_up_leaves_its_evidence_and_nothing_else() -> None:
     what, hint = done.err.splitlines()[-2:]
     assert what.startswith(f'error: lab "{NAME}" did not come up: ')
     run = _newest_run()
-    assert hint == f"hint: evidence is in {run}"
+    assert hint == f"hint: evidence is in {run}; nothing is left of it"
+    assert "Waiting" in (run / "engine.log").read_text()
     saved = {path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()}
     assert {"run.json", "steps.jsonl", "containers.json", "compose.yaml", "logs/broker.log"} <= saved
     assert json.loads((run / "run.json").read_text())["outcome"].startswith("failed: ")

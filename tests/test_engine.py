@@ -148,7 +148,7 @@ def test_a_followed_command_that_fails_says_its_last_words() -> None:
         follow(["sh", "-c", "echo first; echo; echo last; exit 3", "up"], lambda _: None)
 
     assert caught.value.message == "docker up failed: last"
-    assert caught.value.hint == "first"
+    assert caught.value.output == "first\n\nlast"
 
 
 def test_a_followed_command_that_fails_silently_says_that() -> None:

@@ -98,7 +98,7 @@ def test_a_name_means_one_topology_and_one_version(fake: Engine) -> None:
 
 
 def test_a_lab_that_fails_leaves_its_evidence_and_nothing_else(fake: Engine) -> None:
-    fake.fails = EngineError("docker up failed: container broker is unhealthy")
+    fake.fails = EngineError("docker up failed: container broker is unhealthy", output="all of it")
 
     with pytest.raises(EngineError) as caught:
         Lab.up(WISH)
@@ -107,7 +107,8 @@ def test_a_lab_that_fails_leaves_its_evidence_and_nothing_else(fake: Engine) -> 
     assert caught.value.message == (
         'lab "a" did not come up: docker up failed: container broker is unhealthy'
     )
-    assert caught.value.hint == f"evidence is in {run}"
+    assert caught.value.hint == f"evidence is in {run}; nothing is left of it"
+    assert (run / "engine.log").read_text() == "all of it"
     assert fake.removed == ["lab-a"]
     assert leases.names() == []
     assert outcome() == "failed: docker up failed: container broker is unhealthy"
@@ -122,7 +123,10 @@ def test_a_lab_that_fails_is_kept_when_asked_for(fake: Engine) -> None:
     with pytest.raises(EngineError) as caught:
         Lab.up(Wish(topology="basic-mirror", name="a", keep=True))
 
-    assert caught.value.hint == f'evidence is in {the_run()}; it was kept: "lab status --name a"'
+    assert caught.value.hint == (
+        f"evidence is in {the_run()}; what is there of it was kept: "
+        '"lab status --name a", "lab down --name a"'
+    )
     assert fake.removed == []
     assert leases.names() == ["a"]
 

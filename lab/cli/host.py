@@ -10,6 +10,7 @@ from lab import images, leases, setup, topology
 from lab.cli import console
 from lab.cli.options import Json
 from lab.errors import HostNotReady
+from lab.harness import build_images
 from lab.project import kafka_version
 from lab.setup import Status, Wanted
 
@@ -72,12 +73,7 @@ def build(
     if context.invoked_subcommand is not None:
         return
     version = kafka_version(kafka)
-    setup.require_engine()
-    stale = images.missing(version)
-    steps = console.Steps()
-    for image in stale:
-        with console.step(steps, f"build image {image.tag}") as step:
-            images.build(image, step)
+    stale = build_images(version, console.Steps())
     data = {
         "images": [image.tag for image in images.wanted(version)],
         "built": [image.tag for image in stale],
