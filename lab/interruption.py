@@ -19,6 +19,12 @@ def treat_sigterm_as_ctrl_c() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
 
 
+def ignore_interruptions() -> None:
+    """For what is short and must not be left half done; commands started from here inherit it."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def uninterruptible() -> Iterator[None]:
     """Ignore both signals for a while; commands started meanwhile inherit that."""

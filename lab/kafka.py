@@ -17,6 +17,7 @@ from confluent_kafka import (
     KafkaException,
     Message,
     Producer,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
@@ -33,7 +34,17 @@ _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 
-__all__ = ["Cluster", "ClusterError", "Message", "Offsets", "Producer", "Record", "Topic"]
+__all__ = [
+    "Cluster",
+    "ClusterError",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Offsets",
+    "Producer",
+    "Record",
+    "Topic",
+]
 
 
 class ClusterError(LabError):
@@ -143,6 +154,12 @@ class Cluster:
 
     def has_topic(self, topic: str) -> bool:
         return topic in self.topic_names()
+
+    def topic_id(self, topic: str) -> str:
+        """What tells a topic from an earlier one of the same name."""
+        with _translated(f'describing topic "{topic}" of cluster "{self.alias}"'):
+            asked = TopicCollection([topic])
+            return str(self._admin.describe_topics(asked, request_timeout=REQUEST_S)[topic].result().topic_id)
 
     def create_topic(
         self, topic: str, *, partitions: int = 1, replicas: int = 1, configs: Mapping[str, str] | None = None

@@ -1,35 +1,46 @@
-"""Makes numbered records at a rate. Every record says which one it is and can be recomputed from that.
+"""Sends a plan's records at its rate, and writes down in the ledger what becomes of each.
 
-    value   <run>-<producer>-<sequence> <filler up to the size asked for>
-    header  lab-id: the same id, since a payload may be mangled where headers survive, and the reverse
-
-The filler is the SHA-256 of the id in hex, repeated: a reader that knows the id knows every byte.
+What the records look like is in `lab.records`; `Producing` is the workload beside a scenario's steps.
 """
 
-import hashlib
 import time
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from concurrent import futures
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MethodType, TracebackType
+from typing import Final, Self
 
-from lab.kafka import Cluster, Message, Producer
-from lab.wait import RECORDS_ARRIVE_S, pace
+from lab.interruption import uninterruptible
+from lab.kafka import Cluster, ClusterError, KafkaError, KafkaException, Message, Producer
+from lab.ledger import NAME, Heading, Ledger
+from lab.records import (
+    ABORT_EVERY,
+    HEADER,
+    Plan,
+    is_tombstone,
+    payload,
+    record_headers,
+    record_id,
+    record_key,
+)
+from lab.wait import RECORDS_ARRIVE_S, NotYet, pace, wait_until
 
-HEADER: Final = "lab-id"
+__all__ = ["HEADER", "Plan", "Producing", "Tally", "Workload", "payload", "produce", "record_id"]
 
+_INTERRUPTED_FLUSH_S: Final = 10.0  # whoever pressed Ctrl-C waits for it
+_RESERVED_AT_ONCE: Final = 50_000
+_BATCH: Final = 256  # records between two looks at deliveries, clock and ledger
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """How many records, how fast, how large. Either `records` or `seconds` ends the workload."""
-
-    run: str
-    records: int | None = None
-    seconds: float | None = None
-    rate_per_s: float | None = None
-    size_bytes: int = 100
-    keys: int = 0
-    headers: bool = False
-    compression: str = "none"
+# After these the record is certainly not in the topic; after any other error nobody knows.
+_NOT_WRITTEN: Final = frozenset(
+    (
+        *(KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD),
+        *(KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.POLICY_VIOLATION, KafkaError.INVALID_TIMESTAMP),
+        *(KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),
+    )
+)
 
 
 @dataclass(kw_only=True)
@@ -47,73 +58,258 @@ class Tally:
         return self.sent - self.acked - self.failed
 
 
-def record_id(run: str, sequence: int, producer: int = 0) -> str:
-    return f"{run}-{producer}-{sequence}"
+class Workload:
+    """One producer going through its plan, in the thread that calls `run`."""
+
+    def __init__(self, cluster: Cluster, topic: str, plan: Plan, ledger: Ledger | None = None) -> None:
+        self.tally = Tally()
+        self.patience_s = RECORDS_ARRIVE_S
+        self.stopped = False
+        self._plan, self._topic, self._ledger = plan, topic, ledger
+        self._where = f'topic "{topic}" of cluster "{cluster.alias}"'
+        self._producer: Producer = cluster.producer(**_settings(plan))
+        self._deliveries = [self._delivery(partition) for partition in range(len(cluster.offsets(topic)))]
+        self._begin = time.monotonic()
+
+    def run(self, on_progress: Callable[[Tally], None]) -> Tally:
+        """Send with acks=all until the plan's end, and wait until each is acked, failed, or given up on."""
+        self._begin = shown = time.monotonic()
+        batch = self._plan.transaction_size or _BATCH
+        if self._plan.rate_per_s and not self._plan.transaction_size:
+            batch = max(1, min(batch, int(self._plan.rate_per_s / 100)))
+        try:
+            if self._plan.transaction_size:
+                self._producer.init_transactions(RECORDS_ARRIVE_S)
+            while not self._over():
+                self._send_some(batch)
+                self._look()
+                if (now := time.monotonic()) - shown > 0.2:
+                    shown = now
+                    on_progress(self._counted())
+                if self._plan.rate_per_s:
+                    pace(self.tally.sent, self._plan.rate_per_s, self._begin, meanwhile=self._look_or_end)
+        except _Over:
+            pass
+        except KafkaException as error:
+            raise ClusterError(f"producing to {self._where} failed: {error}", 'see "lab status"') from error
+        finally:
+            self._producer.flush(self.patience_s if self.tally.sent else 0)
+            self._counted().seconds = time.monotonic() - self._begin
+        return self.tally
+
+    def _over(self) -> bool:
+        """Whether no record is to follow."""
+        plan = self._plan
+        if self.stopped or (plan.records is not None and self.tally.sent >= plan.records):
+            return True
+        return plan.seconds is not None and time.monotonic() - self._begin >= plan.seconds
+
+    def _send_some(self, count: int) -> None:
+        first = self.tally.sent
+        stop = first + count if self._plan.records is None else min(first + count, self._plan.records)
+        if (ledger := self._ledger) is not None and ledger.reserved < stop:
+            ledger.reserve(_ahead(self._plan, ledger.reserved, stop))
+        if self._plan.transaction_size:
+            self._transaction(first, stop)
+        else:
+            self._send(first, stop)
+
+    def _send(self, first: int, stop: int) -> None:
+        """Queue the records from `first` to before `stop`."""
+        plan, topic, producer = self._plan, self._topic, self._producer
+        deliveries, partitions = self._deliveries, len(self._deliveries)
+        for sequence in range(first, stop):
+            identity = record_id(plan.run, sequence)
+            key = record_key(plan, sequence)
+            partition = (sequence if key is None else zlib.crc32(key)) % partitions
+            record = (
+                topic,
+                None if is_tombstone(plan, sequence) else payload(identity, plan.size_bytes),
+                key,
+                partition,
+                # a bound method with the number as its "self": cheaper than a partial or a lambda
+                MethodType(deliveries[partition], sequence) if self._ledger else self._count,
+            )
+            headers = record_headers(plan, sequence, identity)
+            self.tally.sent = sequence + 1  # before: a record that may have been queued counts as sent
+            while True:
+                try:
+                    producer.produce(*record, headers=headers)
+                except BufferError:
+                    producer.poll(0.1)  # a full queue is drained, not an error
+                else:
+                    break
+
+    def _transaction(self, first: int, stop: int) -> None:
+        """Send one transaction's records, see them delivered, then commit, or abort on purpose."""
+        index = first // self._plan.transaction_size
+        producer, ledger = self._producer, self._ledger
+        if ledger is not None:
+            ledger.begin(index, first, stop)
+        committed: bool | None = None
+        try:
+            producer.begin_transaction()
+            self._send(first, stop)
+            producer.flush(RECORDS_ARRIVE_S)
+            if index % ABORT_EVERY == ABORT_EVERY - 1:
+                committed = False
+                producer.abort_transaction(RECORDS_ARRIVE_S)
+            else:
+                committed = self._commit()
+        finally:
+            if ledger is not None:
+                ledger.end(index, self.tally.sent, committed)
+
+    def _commit(self) -> bool:
+        """Commit; False if the transaction had to be aborted, as when one of its records was refused."""
+        try:
+            self._producer.commit_transaction(RECORDS_ARRIVE_S)
+        except KafkaException as error:
+            if not error.args[0].txn_requires_abort():
+                raise
+            self._producer.abort_transaction(RECORDS_ARRIVE_S)
+            return False
+        return True
+
+    # -- deliveries --------------------------------------------------------------------------------
+
+    def _look(self, wait_s: float = 0) -> None:
+        self._producer.poll(wait_s)
+        if self._ledger is not None:
+            self._ledger.flush_when_due()
+
+    def _look_or_end(self, wait_s: float) -> None:
+        self._look(wait_s)
+        if self._over():
+            raise _Over
+
+    def _delivery(self, partition: int) -> Callable[[int, KafkaError | None, Message], None]:
+        """What hears of the records of a partition; it runs for every record, so it does nothing else."""
+        if self._ledger is None:
+            return lambda sequence, error, message: None
+        add_sequence, add_offset = self._ledger.acks(partition)
+
+        def delivered(sequence: int, error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                add_sequence(sequence)
+                add_offset(message.offset())
+            else:
+                self._refused(error, sequence)
+
+        return delivered
+
+    def _count(self, error: KafkaError | None, _: Message) -> None:
+        if error is None:
+            self.tally.acked += 1
+        else:
+            self._refused(error)
+
+    def _refused(self, error: KafkaError, sequence: int | None = None) -> None:
+        self.tally.first_error = self.tally.first_error or error.str()
+        if error.code() in _NOT_WRITTEN:
+            self.tally.failed += 1
+            if self._ledger is not None and sequence is not None:
+                self._ledger.fail(sequence)
+
+    def _counted(self) -> Tally:
+        if self._ledger is not None:
+            self.tally.acked = self._ledger.acked
+        return self.tally
 
 
-def payload(identity: str, size_bytes: int) -> bytes:
-    """The value of a record: its id, a blank, and a filler that follows from the id."""
-    digest = hashlib.sha256(identity.encode()).hexdigest()
-    room = size_bytes - len(identity) - 1
-    if room <= 0:
-        return identity.encode()
-    return f"{identity} {(digest * (room // len(digest) + 1))[:room]}".encode()
+class _Over(Exception):
+    """The plan ended while the next record was waited for."""
+
+
+def _settings(plan: Plan) -> dict[str, object]:
+    settings: dict[str, object] = {
+        "acks": "all",
+        "enable.idempotence": True,
+        "linger.ms": 5,
+        "compression.type": plan.compression,
+        # the broker judges what is too large, not the client's default of 1 MB
+        "message.max.bytes": max(1_000_000, plan.size_bytes + 100_000),
+    }
+    if plan.transaction_size:
+        settings["transactional.id"] = f"lab-{plan.run}"
+    return settings
+
+
+def _ahead(plan: Plan, reserved: int, stop: int) -> int:
+    """How many records to reserve: twice as many each time, about a second's worth if that is known."""
+    most = int(min(_RESERVED_AT_ONCE, plan.rate_per_s or _RESERVED_AT_ONCE))
+    count = max(stop - reserved, min(max(1_000, reserved), most))
+    return count if plan.records is None else min(count, plan.records - reserved)
 
 
 def produce(cluster: Cluster, topic: str, plan: Plan, on_progress: Callable[[Tally], None]) -> Tally:
-    """Send the planned records with acks=all and wait until each is acked, failed, or given up on."""
-    tally = Tally()
-    producer = cluster.producer(
-        **{"acks": "all", "enable.idempotence": True, "linger.ms": 5, "compression.type": plan.compression}
-    )
+    """Go through a plan in this thread, without a ledger."""
+    return Workload(cluster, topic, plan).run(on_progress)
 
-    def on_delivery(error: object, _: Message) -> None:
+
+class Producing:
+    """A workload in a thread of its own, with its ledger; the end of the block stops and flushes it.
+
+    Only the main thread is interrupted, so Ctrl-C never falls between a record and its line in the ledger.
+    """
+
+    def __init__(self, cluster: Cluster, topic: str, plan: Plan, folder: Path) -> None:
+        self.path = folder / NAME
+        self.tally = Tally()
+        self._cluster, self._topic, self._plan, self._folder = cluster, topic, plan, folder
+        self._on_progress: Callable[[Tally], None] = lambda _: None
+
+    def __enter__(self) -> Self:
+        heading = Heading(
+            run=self._plan.run,
+            topic=self._topic,
+            cluster=self._cluster.alias,
+            seed=self._plan.seed,
+            size_bytes=self._plan.size_bytes,
+            plan=asdict(self._plan),
+            topic_id=self._cluster.topic_id(self._topic),
+        )
+        self.ledger = Ledger(self._folder, heading)
+        self._workload = Workload(self._cluster, self._topic, self._plan, self.ledger)
+        self.tally = self._workload.tally
+        self._thread = futures.ThreadPoolExecutor(1, thread_name_prefix="producing")
+        self._work = self._thread.submit(self._run)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._workload.patience_s = _INTERRUPTED_FLUSH_S
+        self._workload.stopped = True
+        with uninterruptible():
+            self._thread.shutdown()
         if error is None:
-            tally.acked += 1
-        else:
-            tally.failed += 1
-            tally.first_error = tally.first_error or str(error)
+            self._work.result()
 
-    begin = shown = time.monotonic()
-    try:
-        while not _ended(plan, tally.sent, time.monotonic() - begin):
-            identity = record_id(plan.run, tally.sent)
-            _send(
-                producer,
-                topic,
-                value=payload(identity, plan.size_bytes),
-                key=str(tally.sent % plan.keys).encode() if plan.keys else None,
-                headers=[(HEADER, identity.encode())] if plan.headers else None,
-                on_delivery=on_delivery,
-            )
-            tally.sent += 1
-            if plan.rate_per_s:
-                pace(tally.sent, plan.rate_per_s, begin, meanwhile=producer.poll)
-            else:
-                producer.poll(0)
-            if tally.sent % 256 == 0 or plan.rate_per_s:
-                now = time.monotonic()
-                if now - shown > 0.2:
-                    shown = now
-                    on_progress(tally)
-    finally:
-        producer.flush(RECORDS_ARRIVE_S if tally.sent else 0)
-        tally.seconds = time.monotonic() - begin
-    return tally
+    def wait_for_acked(self, at_least: int, *, timeout_s: float = RECORDS_ARRIVE_S) -> int:
+        """Wait until the cluster has acknowledged so many records."""
 
+        def observe() -> int | NotYet:
+            acked = self.ledger.acked
+            if acked < at_least and self._work.done():
+                raise self._work.exception() or ClusterError(
+                    f"the workload ended with {acked} records acked, {at_least} are awaited",
+                    self.tally.first_error or "plan more records, or none, which goes on until stopped",
+                )
+            return acked if acked >= at_least else NotYet(f"{acked} acked, {self.tally.failed} failed")
 
-def _send(producer: Producer, topic: str, **record: object) -> None:
-    """Queue a record; a full queue is drained, not an error."""
-    while True:
+        what = f'{at_least} records acked in topic "{self._topic}" of cluster "{self._cluster.alias}"'
+        return wait_until(observe, timeout_s=timeout_s, what=what, pause_s=0.01)
+
+    def wait(self, on_progress: Callable[[Tally], None] = lambda _: None) -> Tally:
+        """Wait until the plan has come to its end; the block's end tells what went wrong."""
+        self._on_progress = on_progress
+        futures.wait([self._work])
+        return self.tally
+
+    def _run(self) -> None:
         try:
-            producer.produce(topic, **record)
-        except BufferError:
-            producer.poll(0.1)
-        else:
-            return
-
-
-def _ended(plan: Plan, sent: int, elapsed_s: float) -> bool:
-    if plan.records is not None and sent >= plan.records:
-        return True
-    return plan.seconds is not None and elapsed_s >= plan.seconds
+            self._workload.run(lambda tally: self._on_progress(tally))
+        finally:
+            self.ledger.close(self.tally.sent)

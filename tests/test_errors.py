@@ -9,7 +9,7 @@ from lab.errors import BadInput, HostNotReady, Interrupted, LabError, NotEnough,
     ("kind", "exit_code"),
     [(LabError, 1), (BadInput, 2), (NotEnough, 3), (HostNotReady, 4), (Interrupted, 130)],
 )
-def test_every_kind_of_error_has_its_exit_code(kind: type[LabError], exit_code: int) -> None:
+def test_every_kind_of_error_has_itsexit_code(kind: type[LabError], exit_code: int) -> None:
     error = kind("it is so", "do this")
 
     assert error.exit_code == exit_code

@@ -7,10 +7,10 @@ less. One file per benchmark, one line in `BENCHMARKS`.
 from collections.abc import Callable
 from typing import Final
 
-from lab.bench import up
+from lab.bench import produce, up
 from lab.bench.measured import Measured
 
 Say = Callable[[str], None]
-BENCHMARKS: Final[dict[str, Callable[[int, Say], Measured]]] = {"up": up.measure}
+BENCHMARKS: Final[dict[str, Callable[[int, Say], Measured]]] = {"up": up.measure, "produce": produce.measure}
 
 __all__ = ["BENCHMARKS", "Measured", "Say"]

@@ -1,60 +1,27 @@
 """The command `lab`: parses arguments, calls the harness, prints, and decides the exit code.
 
-Nothing below this package prints or exits.
+Nothing below this package prints or exits. Signals are handled before anything else is imported,
+which takes half a second.
 """
 
 import sys
+from typing import Final
 
-import typer
-from typer.exceptions import TyperException
+from lab.interruption import ignore_interruptions, treat_sigterm_as_ctrl_c
 
-from lab.cli import bench, console, data, host, labs, mm2
-from lab.errors import BadInput, Interrupted, LabError
-from lab.interruption import treat_sigterm_as_ctrl_c
-
-app = typer.Typer(
-    help="Real Kafka clusters with MirrorMaker 2 on one machine, to learn on, to break, and to verify.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-labs.register(app)
-data.register(app)
-host.register(app)
-bench.register(app)
-app.add_typer(mm2.app, name="mm2", help="MM2's connectors on Connect.")
+_NEVER_HALF: Final = ("down", "prune")  # two seconds each; stopped in the middle they would leave the rest
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
-    sys.exit(_exit_code(sys.argv[1:] if argv is None else argv))
-
-
-def _exit_code(arguments: list[str]) -> int:
-    treat_sigterm_as_ctrl_c()
-    # What follows `exec` belongs to another program.
-    as_json = "--json" in arguments and arguments[0] != "exec"
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] and arguments[0] in _NEVER_HALF:
+        ignore_interruptions()
+    else:
+        treat_sigterm_as_ctrl_c()
     try:
-        code = app(arguments, prog_name="lab", standalone_mode=False)
-    except LabError as error:
-        console.complain(error, as_json=as_json)
-        return error.exit_code
-    except typer.Exit as exit_:
-        return int(exit_.exit_code)
-    except TyperException as error:
-        if not _usage(error).message:  # help was asked for by giving nothing, and has been printed
-            return BadInput.exit_code
-        console.complain(_usage(error), as_json=as_json)
-        return BadInput.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        console.complain(Interrupted("interrupted"), as_json=as_json)
-        return Interrupted.exit_code
-    except SystemExit:  # typer's own end when the reader has gone, as in `lab topics | head`
-        return 0
-    return code if isinstance(code, int) else 0
+        from lab.cli.program import exit_code
 
-
-def _usage(error: TyperException) -> BadInput:
-    told = getattr(error, "format_message", lambda: str(error))()
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "lab"
-    return BadInput(" ".join(told.split()).rstrip("."), f'"{command} --help" shows what it takes')
+        sys.exit(exit_code(arguments))
+    except KeyboardInterrupt:  # while importing; later ones are told in words
+        sys.exit(130)

@@ -2,16 +2,19 @@
 
 import re
 import secrets
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 
 from lab.cli import console
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, LabError
+from lab.errors import BadInput, Interrupted, LabError
 from lab.harness import Lab
-from lab.kafka import Record
-from lab.workload import Plan, Tally, produce
+from lab.kafka import Cluster, Record
+from lab.records import COMPRESSIONS, Plan
+from lab.run import Run
+from lab.workload import Producing, Tally
 
 Alias = Annotated[
     str | None, typer.Option("--cluster", metavar="ALIAS", help="The cluster, by its MM2 alias.")
@@ -60,57 +63,114 @@ def topics(
 
 
 def produce_(
-    topic: Annotated[str, typer.Argument(help="The topic; created with one partition if it is not there.")],
-    records: Annotated[int | None, typer.Option(min=1, help="How many records.")] = None,
+    topic: Annotated[str, typer.Argument(help="The topic; created if it is not there.")],
+    records: Annotated[int | None, typer.Option(help="How many records.")] = None,
     duration: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="For how long, e.g. 30s.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(min=0.01, help="Records per second; as fast as it goes if not given.")
+        float | None, typer.Option(help="Records per second; as fast as it goes if not given.")
     ] = None,
-    size: Annotated[int, typer.Option(min=1, max=10_000_000, help="Bytes of each value.")] = 100,
-    keys: Annotated[int, typer.Option(min=0, help="How many different keys; 0 for none.")] = 0,
+    size: Annotated[int, typer.Option(help="Bytes of each value.")] = 100,
+    keys: Annotated[int, typer.Option(help="How many different keys; 0 for none.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Makes the same keys again.")] = None,
     headers: Annotated[
-        bool, typer.Option("--headers", help="Carry the record's id in a header too.")
+        bool, typer.Option("--headers", help="Also headers that are doubled, empty, null and binary.")
+    ] = False,
+    transactions: Annotated[
+        bool, typer.Option("--transactions", help="100 records each; every fifth is aborted.")
+    ] = False,
+    compression: Annotated[str, typer.Option(help=f"One of: {', '.join(COMPRESSIONS)}.")] = "none",
+    tombstones: Annotated[
+        bool, typer.Option("--tombstones", help="With --keys: every tenth record deletes its key.")
     ] = False,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of a topic that is created.")] = 1,
     cluster: Alias = None,
     name: Name = None,
     json: Json = False,
 ) -> None:
-    """Write numbered records and say how many were acked. Without --records or --for: 1,000 records."""
-    lab = Lab.attach(name)
-    where = lab.cluster(cluster or next(iter(lab.topology.roles.clusters)))
-    seconds = _seconds(duration) if duration else None
-    if records is None and seconds is None:
-        records = 1_000
-    if not where.has_topic(topic):
-        where.create_topic(topic, partitions=partitions)
+    """Write numbered records, and a ledger of what became of each. Without --records or --for: 1,000."""
     plan = Plan(
         run=secrets.token_hex(4),
-        records=records,
-        seconds=seconds,
+        records=1_000 if records is None and duration is None else records,
+        seconds=None if duration is None else _seconds(duration),
         rate_per_s=rate,
         size_bytes=size,
         keys=keys,
+        seed=secrets.randbelow(2**31) if seed is None else seed,
         headers=headers,
+        transaction_size=100 if transactions else 0,
+        compression=compression,
+        tombstones=tombstones,
     )
-    with console.progress(f'produce to "{topic}" of {where.alias}', records) as on_progress:
-        tally = produce(where, topic, plan, lambda t: on_progress(t.acked))
-    data = {"cluster": where.alias, "topic": topic, "run": plan.run, **_counts(tally)}
+    lab = Lab.attach(name)
+    where = lab.cluster(cluster or next(iter(lab.topology.roles.clusters)))
+    if not where.has_topic(topic):
+        where.create_topic(topic, partitions=partitions)
+    done = _produced(where, topic, plan)
+    console.show(done.data, as_json=json, text=lambda: console.line(done.text))
+    if done.error is None:
+        return
+    if json:  # the one object has it all
+        raise typer.Exit(done.error.exit_code)
+    raise done.error
 
-    def text() -> None:
-        per_s = tally.acked / tally.seconds if tally.seconds else 0
-        console.line(
-            f"run {plan.run}: {tally.acked:,} of {tally.sent:,} records acked by {where.alias} "
-            f"in {tally.seconds:.1f} s ({per_s:,.0f}/s), {tally.failed:,} failed, {tally.unknown:,} unknown"
+
+@dataclass(frozen=True, kw_only=True)
+class _Done:
+    data: dict[str, object]
+    text: str
+    error: LabError | None
+
+
+def _produced(where: Cluster, topic: str, plan: Plan) -> _Done:
+    """Go through the plan in a run of its own; Ctrl-C ends it early, with all its counts."""
+    run = Run.open(f"produce-{topic}", cluster=where.alias, topic=topic, plan=asdict(plan))
+    interrupted = False
+    producing = Producing(where, topic, plan, run.path)
+    try:
+        with (
+            console.progress(f'produce to "{topic}" of {where.alias}', plan.records) as on_progress,
+            producing,
+        ):
+            producing.wait(lambda tally: on_progress(tally.acked))
+    except KeyboardInterrupt:
+        interrupted = True
+    except BaseException as error:
+        run.close(f"failed: {error}")
+        raise
+    tally = producing.tally
+    short = _shortcoming(tally, interrupted=interrupted)
+    run.close("produced" if short is None else short.message, **_counts(tally))
+    data: dict[str, object] = {
+        "cluster": where.alias,
+        "topic": topic,
+        "run": plan.run,
+        "seed": plan.seed,
+        **_counts(tally),
+        "ledger": str(producing.path),
+        "folder": str(run.path),
+    }
+    if short is not None:
+        data |= {"error": short.message, "hint": short.hint, "exit_code": short.exit_code}
+    per_s = tally.acked / tally.seconds if tally.seconds else 0
+    text = (
+        f"run {plan.run}, seed {plan.seed}: {tally.acked:,} of {tally.sent:,} records acked by {where.alias} "
+        f"in {tally.seconds:.1f} s ({per_s:,.0f}/s), {tally.failed:,} failed, {tally.unknown:,} unknown\n"
+        f"ledger: {producing.path}"
+    )
+    return _Done(data=data, text=text, error=short)
+
+
+def _shortcoming(tally: Tally, *, interrupted: bool) -> LabError | None:
+    if interrupted:
+        return Interrupted(
+            "producing was interrupted", "what was sent is flushed, and the ledger is complete"
         )
-
-    console.show(data, as_json=json, text=text)
     if tally.acked < tally.sent:
-        raise LabError(
-            f"{tally.sent - tally.acked} records were not acked", tally.first_error or 'see "lab status"'
-        )
+        missing = f"{tally.sent - tally.acked} records were not acked"
+        return LabError(missing, tally.first_error or 'see "lab status"')
+    return None
 
 
 def _counts(tally: Tally) -> dict[str, float]:

@@ -286,7 +286,7 @@ def test_14_headers_survive_only_with_a_binary_header_converter(
     """
     topic = f"with_headers_{'default' if converter is None else 'bytes'}"
     lab.source.create_topic(topic)
-    tally = produce(lab.source, topic, Plan(run="lesson", records=1, headers=True), lambda _: None)
+    tally = produce(lab.source, topic, Plan(run="lesson", records=1), lambda _: None)
     assert tally.acked == 1
     connector = lab.connector("test_mirror", topics=topic, **{"header.converter": converter})
     warned = "header.converter" in [p.key for p in problems(connector, lab.topology)]

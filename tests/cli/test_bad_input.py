@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import cli, topology
+from lab import topology
 from lab.cli import mm2 as mm2_commands
+from lab.cli import program as cli
 from lab.errors import BadInput
 from lab.project import COMPOSE
 
@@ -122,7 +123,7 @@ def _nothing_is_created(state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def refused(capsys: Captured, argv: list[str]) -> tuple[str, str]:
     """Error and hint, after a look at the form."""
-    code = cli._exit_code(argv)
+    code = cli.exit_code(argv)
     out, err = capsys.readouterr()
     lines = err.splitlines()
 
@@ -141,7 +142,7 @@ def test_a_mistake_is_two_lines(capsys: Captured, argv: list[str], message: str,
 def test_a_mistake_is_one_object_for_programs(
     capsys: Captured, argv: list[str], message: str, hint: str
 ) -> None:
-    code = cli._exit_code([*argv[:1], "--json", *argv[1:]] if argv[0] != "mm2" else [*argv, "--json"])
+    code = cli.exit_code([*argv[:1], "--json", *argv[1:]] if argv[0] != "mm2" else [*argv, "--json"])
     out, err = capsys.readouterr()
 
     assert (code, err) == (2, "")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab import cli, setup
+from lab import setup
+from lab.cli import program as cli
 from lab.setup import Finding, Status
 from lab.setup.host import Host
 
@@ -28,7 +29,7 @@ every_command = pytest.mark.parametrize("argv", NEEDING_AN_ENGINE, ids=" ".join)
 def test_an_engine_that_is_stopped_is_said(capsys: Captured, state: Path, argv: list[str]) -> None:
     socket_url = Host().env["DOCKER_HOST"]
 
-    assert cli._exit_code(argv) == 4
+    assert cli.exit_code(argv) == 4
     assert capsys.readouterr() == (
         "",
         f'error: docker engine named by DOCKER_HOST, "{socket_url}", does not answer: '
@@ -48,7 +49,7 @@ def test_a_socket_without_permission_is_said(
     monkeypatch.setattr("lab.setup.engine_api._UnixConnection.connect", connect)
     path = Host().env["DOCKER_HOST"].removeprefix("unix://")
 
-    assert cli._exit_code(argv) == 4
+    assert cli.exit_code(argv) == 4
     assert capsys.readouterr() == (
         "",
         f'error: no permission on the socket of the docker engine, "{path}"\n'
@@ -77,7 +78,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_a_stranger_on_the_socket_is_no_traceback(capsys: Captured, stranger: str) -> None:
-    assert cli._exit_code(["prune"]) == 4
+    assert cli.exit_code(["prune"]) == 4
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(
@@ -93,7 +94,7 @@ LACKING = Finding(name="engine", status=Status.MISSING, found="none", needed="on
 def test_doctor_is_content_when_nothing_is_missing(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "examine", lambda _: [READY])
 
-    assert cli._exit_code(["doctor"]) == 0
+    assert cli.exit_code(["doctor"]) == 0
     out, err = capsys.readouterr()
     assert "✓" in out
     assert err == "next: lab up basic-mirror starts a lab\n"
@@ -104,7 +105,7 @@ def test_doctor_names_what_is_missing_and_its_remedy(
 ) -> None:
     monkeypatch.setattr(setup, "examine", lambda _: [READY, LACKING])
 
-    assert cli._exit_code(["doctor"]) == 4
+    assert cli.exit_code(["doctor"]) == 4
     out, err = capsys.readouterr()
     assert "✗" in out
     assert err == "error: this machine lacks: engine\nhint: install it\n"
@@ -122,6 +123,6 @@ def test_doctor_leaves_the_labs_own_ports_out(monkeypatch: pytest.MonkeyPatch, s
 
     monkeypatch.setattr(setup, "examine", examine)
 
-    assert cli._exit_code(["doctor", "--json"]) == 0
+    assert cli.exit_code(["doctor", "--json"]) == 0
     assert 9092 not in wanted[0].ports
     assert 9093 in wanted[0].ports

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import cli
+from lab.cli import program as cli
 
 Captured = pytest.CaptureFixture[str]
 
@@ -22,7 +22,7 @@ def lease(state: Path, name: str) -> None:
 def test_list_shows_topologies_and_labs(capsys: Captured, state: Path) -> None:
     lease(state, "mine")
 
-    assert cli._exit_code(["list", "--json"]) == 0
+    assert cli.exit_code(["list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     basic = next(found for found in told["topologies"] if found["name"] == "basic-mirror")
     assert basic["clusters"] == {"source": ["broker"], "target": ["broker2"]}
@@ -31,7 +31,7 @@ def test_list_shows_topologies_and_labs(capsys: Captured, state: Path) -> None:
 
 
 def test_list_suggests_what_to_start(capsys: Captured) -> None:
-    assert cli._exit_code(["list"]) == 0
+    assert cli.exit_code(["list"]) == 0
     out, err = capsys.readouterr()
     assert "basic-mirror" in out
     assert "Labs: none is up" in out
@@ -42,11 +42,11 @@ def test_with_several_labs_one_is_chosen_by_name(capsys: Captured, state: Path) 
     lease(state, "a")
     lease(state, "b")
 
-    assert cli._exit_code(["topics"]) == 2
+    assert cli.exit_code(["topics"]) == 2
     assert capsys.readouterr().err == "error: several labs are up: a, b\nhint: choose one with --name\n"
-    assert cli._exit_code(["down"]) == 2
+    assert cli.exit_code(["down"]) == 2
     assert capsys.readouterr().err == "error: several labs are up: a, b\nhint: choose one with --name\n"
-    assert cli._exit_code(["topics", "--name", "bb"]) == 2
+    assert cli.exit_code(["topics", "--name", "bb"]) == 2
     assert capsys.readouterr().err == 'error: no lab named "bb" is up\nhint: did you mean "b"?\n'
 
 
@@ -57,7 +57,7 @@ def test_the_lab_may_be_named_by_the_environment(
     lease(state, "b")
     monkeypatch.setenv("LAB_NAME", "b")
 
-    assert cli._exit_code(["open", "--json"]) == 0
+    assert cli.exit_code(["open", "--json"]) == 0
     endpoints = json.loads(capsys.readouterr().out)["endpoints"]
     assert [(e["service"], e["address"]) for e in endpoints] == [
         ("zookeeper", "127.0.0.1:1"),
@@ -103,10 +103,10 @@ def test_what_a_lab_does_not_have_is_bad_input(
 ) -> None:
     lease(state, "a")
 
-    assert cli._exit_code(argv) == 2
+    assert cli.exit_code(argv) == 2
     assert capsys.readouterr().err == err
 
 
 def test_down_without_labs_has_nothing_to_do(capsys: Captured) -> None:
-    assert cli._exit_code(["down"]) == 0
+    assert cli.exit_code(["down"]) == 0
     assert capsys.readouterr() == ("nothing was up\n", "")

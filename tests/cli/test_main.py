@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lab import cli
+from lab.cli import program as cli
 from lab.errors import BadInput, HostNotReady, LabError, NotEnough
 
 Captured = pytest.CaptureFixture[str]
@@ -20,19 +20,19 @@ def raising(error: BaseException) -> object:
 
 
 @pytest.mark.parametrize("kind", [LabError, BadInput, NotEnough, HostNotReady])
-def test_an_error_is_two_lines_and_its_own_exit_code(
+def test_an_error_is_two_lines_and_its_ownexit_code(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, kind: type[LabError]
 ) -> None:
     monkeypatch.setattr(cli, "app", raising(kind("[bold] is no markup", "do [this]")))
 
-    assert cli._exit_code(["up"]) == kind.exit_code
+    assert cli.exit_code(["up"]) == kind.exit_code
     assert capsys.readouterr() == ("", "error: [bold] is no markup\nhint: do [this]\n")
 
 
 def test_an_error_is_one_object_for_programs(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", raising(HostNotReady("no engine", "start it")))
 
-    assert cli._exit_code(["up", "--json"]) == 4
+    assert cli.exit_code(["up", "--json"]) == 4
     out, err = capsys.readouterr()
     assert json.loads(out) == {"error": "no engine", "hint": "start it", "exit_code": 4}
     assert err == ""
@@ -41,7 +41,7 @@ def test_an_error_is_one_object_for_programs(capsys: Captured, monkeypatch: pyte
 def test_an_interruption_is_130(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", raising(KeyboardInterrupt()))
 
-    assert cli._exit_code(["up"]) == 130
+    assert cli.exit_code(["up"]) == 130
     assert capsys.readouterr() == ("", "error: interrupted\n")
 
 
@@ -49,12 +49,12 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", raising(ZeroDivisionError("a bug")))
 
     with pytest.raises(ZeroDivisionError, match=r"^a bug$"):
-        cli._exit_code(["up"])
+        cli.exit_code(["up"])
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["-h"], ["up", "--help"], ["mm2", "deploy", "-h"]])
 def test_help_is_a_result(capsys: Captured, argv: list[str]) -> None:
-    assert cli._exit_code(argv) == 0
+    assert cli.exit_code(argv) == 0
     out, err = capsys.readouterr()
     assert "Usage: " in out
     assert err == ""
@@ -62,12 +62,12 @@ def test_help_is_a_result(capsys: Captured, argv: list[str]) -> None:
 
 @pytest.mark.parametrize("argv", [[], ["mm2"]])
 def test_nothing_said_is_answered_with_help(capsys: Captured, argv: list[str]) -> None:
-    assert cli._exit_code(argv) == 2
+    assert cli.exit_code(argv) == 2
     assert "Usage: " in capsys.readouterr().out
 
 
 def test_json_of_a_command_run_by_exec_is_not_ours(capsys: Captured) -> None:
-    assert cli._exit_code(["exec", "--name", "none", "broker", "tool", "--json"]) == 2
+    assert cli.exit_code(["exec", "--name", "none", "broker", "tool", "--json"]) == 2
     assert capsys.readouterr() == ("", 'error: no lab named "none" is up\nhint: known: none\n')
 
 

@@ -44,7 +44,7 @@ case $role in
   master)
     exec java -Xmx512m "${options[@]}" org.apache.spark.deploy.master.Master --host "$HOSTNAME" --port 7077 ;;
   worker)
-    exec java -Xmx512m "${options[@]}" org.apache.spark.deploy.worker.Worker --host "$HOSTNAME" \
+    exec java -Xmx512m "${options[@]}" org.apache.spark.deploy.worker.Worker --host "$HOSTNAME" --work-dir /var/lib/spark/work \
       --cores "${SPARK_WORKER_CORES:-1}" --memory "${SPARK_WORKER_MEMORY:-1g}" "${SPARK_MASTER:?a worker needs it}" ;;
   '')
     echo "entrypoint: which role? connect, master or worker" >&2

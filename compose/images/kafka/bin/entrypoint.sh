@@ -19,6 +19,7 @@
 # Defaults, chosen for small clusters that start quickly; a variable overrides each:
 #   broker      log.dirs=/var/lib/kafka/data, internal topics with one replica, no initial rebalance delay,
 #               listeners on 0.0.0.0 with the ports of advertised.listeners
+#   ZooKeeper   zookeeper.session.timeout.ms=6000; a broker that was killed can start again after that
 #   KRaft       node.id=1, controller.listener.names=CONTROLLER
 #   zookeeper   dataDir=/var/lib/kafka/zookeeper, clientPort=2181, no admin server
 #   connect     port 8083 (or CONNECT_REST_PORT), group "connect" and its three topics with one replica,
@@ -85,6 +86,17 @@ format_storage() { # file
   kafka-storage format --config "$1" --cluster-id "${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}" "${options[@]}" >&2
 }
 
+registered() { # zookeeper host:port, broker id
+  (exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && echo dump >&3 && grep -q "/brokers/ids/$2\$" <&3) 2>/dev/null
+}
+
+# A broker that was killed stays registered until its session ends, and its successor would end at once
+# on finding the name taken.
+wait_until_forgotten() {
+  local zookeeper=${settings[zookeeper.connect]%%[,/]*} deadline=$((SECONDS + 30))
+  while ((SECONDS < deadline)) && registered "$zookeeper" "${settings[broker.id]:-none}"; do sleep 0.3; done
+}
+
 broker() {
   local file=/etc/kafka/server.properties kind=broker
   from_environment KAFKA_ dotted
@@ -97,6 +109,8 @@ broker() {
     fail "set KAFKA_ZOOKEEPER_CONNECT, or KAFKA_PROCESS_ROLES for KRaft"
   else
     kind=zk-broker
+    default zookeeper.session.timeout.ms 6000
+    wait_until_forgotten
   fi
   if [[ -v "settings[advertised.listeners]" ]]; then
     default listeners "$(sed -E 's,://[^:]*:,://0.0.0.0:,g' <<<"${settings[advertised.listeners]}")"
@@ -124,7 +138,7 @@ zookeeper() {
   default tickTime 2000
   default maxClientCnxns 0
   default admin.enableServer false
-  default 4lw.commands.whitelist ruok,srvr,stat,mntr
+  default 4lw.commands.whitelist ruok,srvr,stat,mntr,dump
   write $file
   run_server zookeeper org.apache.zookeeper.server.quorum.QuorumPeerMain $file
 }

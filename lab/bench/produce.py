@@ -1,0 +1,76 @@
+"""What the ledger costs the producer: the same records, headers and payload with it and without it."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from lab.bench.measured import Measured
+from lab.errors import LabError
+from lab.harness import Lab, Wish, bring_down
+from lab.journal import NAME as JOURNAL
+from lab.kafka import Cluster
+from lab.ledger import Heading, Ledger
+from lab.records import Plan
+from lab.workload import Workload
+
+OURS: Final = "with the ledger"
+THEIRS: Final = "without"
+_NAME: Final = "bench-produce"
+_TOPIC: Final = "bench"
+_PARTITIONS: Final = 4
+_RECORDS: Final = 500_000
+_SIZE_BYTES: Final = 200
+# a round is 120 MB; the topic holds two, so that the disk stays small whatever the rounds
+_CONFIGS: Final = {"retention.bytes": "60000000", "segment.bytes": "30000000"}
+
+
+def measure(rounds: int, say: Callable[[str], None]) -> Measured:
+    """Alternate both, the first of each round by turns, on one cluster."""
+    Lab.up(Wish(topology="basic-mirror", name=_NAME)).close()
+    try:
+        return _measure(Lab.attach(_NAME).source, rounds, say)
+    finally:
+        bring_down(_NAME)
+
+
+def _measure(source: Cluster, rounds: int, say: Callable[[str], None]) -> Measured:
+    source.create_topic(_TOPIC, partitions=_PARTITIONS, configs=_CONFIGS)
+    seconds: dict[str, list[float]] = {OURS: [], THEIRS: []}
+    journals, files = [], []
+    with TemporaryDirectory() as folder:
+        _produce(source, None)  # nobody's: connections, page cache, Python's own warming up
+        for number in range(rounds):
+            for contestant in (OURS, THEIRS) if number % 2 == 0 else (THEIRS, OURS):
+                say(f"round {number + 1} of {rounds}: {contestant}")
+                ledger = _ledger(Path(folder) / str(number)) if contestant == OURS else None
+                seconds[contestant].append(_produce(source, ledger))
+                if ledger is not None:
+                    journals.append(ledger.path.with_name(JOURNAL).stat().st_size)
+                    files.append(ledger.close(_RECORDS).stat().st_size)
+    measured = Measured(
+        title=f"producing {_RECORDS:,} records of {_SIZE_BYTES} bytes to {_PARTITIONS} partitions",
+        ours=OURS,
+        theirs=THEIRS,
+        seconds=seconds,
+    )
+    measured.also["rate with the ledger, in per cent of the rate without"] = 100 / measured.ratio
+    measured.also["records/s with the ledger, median"] = _RECORDS / measured.median_s(OURS)
+    measured.also["records/s without, median"] = _RECORDS / measured.median_s(THEIRS)
+    measured.also["journal of 10 M records, MB"] = max(journals) / _RECORDS * 10
+    measured.also["ledger.parquet of 10 M records, MB"] = max(files) / _RECORDS * 10
+    return measured
+
+
+def _ledger(folder: Path) -> Ledger:
+    heading = Heading(run="bench", topic=_TOPIC, cluster="source", seed=0, size_bytes=_SIZE_BYTES)
+    return Ledger(folder, heading)
+
+
+def _produce(source: Cluster, ledger: Ledger | None) -> float:
+    plan = Plan(run=secrets.token_hex(4), records=_RECORDS, size_bytes=_SIZE_BYTES)
+    tally = Workload(source, _TOPIC, plan, ledger).run(lambda _: None)
+    if tally.acked != _RECORDS:
+        raise LabError(f"{tally.acked} of {_RECORDS} records were acked", tally.first_error)
+    return tally.seconds
