@@ -3,7 +3,7 @@
 import logging
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any, Final
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
+    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -20,7 +21,21 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from lab.errors import LabError
 from lab.wait import CLUSTER_ANSWERS_S, TOPIC_APPEARS_S, NotYet, wait_until
@@ -35,8 +50,10 @@ _QUIET.propagate = False
 
 
 __all__ = [
+    "Acl",
     "Cluster",
     "ClusterError",
+    "GroupOffset",
     "KafkaError",
     "KafkaException",
     "Message",
@@ -44,6 +61,7 @@ __all__ = [
     "Producer",
     "Record",
     "Topic",
+    "TopicConfig",
 ]
 
 
@@ -89,6 +107,46 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicConfig:
+    """The value of one key of a topic's config, and who gave it: Kafka's ConfigSource in lower case.
+
+    "dynamic_topic_config" is the topic's own, "default_config" Kafka's default.
+    """
+
+    value: str | None
+    origin: str
+    read_only: bool = False
+    sensitive: bool = False
+
+    @property
+    def own(self) -> bool:
+        return self.origin == "dynamic_topic_config"
+
+    @property
+    def default(self) -> bool:
+        return self.origin == "default_config"
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Acl:
+    """An ACL binding, with Kafka's words in lower case: resource "topic", pattern "literal" …"""
+
+    resource: str
+    name: str
+    pattern: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOffset:
+    offset: int
+    metadata: str
 
 
 class Cluster:
@@ -199,6 +257,85 @@ class Cluster:
             transient=(ClusterError,),  # a topic just created has partitions without a leader
         )
 
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, TopicConfig]]:
+        """Every config key of the topics, by topic and key."""
+        asked = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in topics}
+        if not asked:
+            return {}
+        with _translated(f'describing topic configs of cluster "{self.alias}"'):
+            futures = self._admin.describe_configs(list(asked), request_timeout=REQUEST_S)
+            return {
+                asked[resource]: {key: _topic_config(entry) for key, entry in sorted(future.result().items())}
+                for resource, future in futures.items()
+            }
+
+    def set_topic_config(self, topic: str, **configs: str | None) -> None:
+        """Change some keys of a topic's own config, others stay; None takes a key away."""
+        changes = [
+            ConfigEntry(
+                key,
+                value,
+                incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET,
+            )
+            for key, value in configs.items()
+        ]
+        asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+        with _translated(f'changing the config of topic "{topic}" of cluster "{self.alias}"'):
+            self._admin.incremental_alter_configs([asked], request_timeout=REQUEST_S)[asked].result()
+
+    def acls(self) -> list[Acl] | None:
+        """Every ACL; None when the cluster has no authorizer that could keep any."""
+        anything = AclBindingFilter(
+            *(ResourceType.ANY, None, ResourcePatternType.ANY, None, None),
+            *(AclOperation.ANY, AclPermissionType.ANY),
+        )
+        with _translated(f'describing the ACLs of cluster "{self.alias}"'):
+            try:
+                found = self._admin.describe_acls(anything, request_timeout=REQUEST_S).result()
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.SECURITY_DISABLED:
+                    return None
+                raise
+        return sorted(_acl(binding) for binding in found)
+
+    def create_acl(self, acl: Acl) -> None:
+        binding = AclBinding(*_acl_binding(acl))
+        with _translated(f'creating an ACL in cluster "{self.alias}"'):
+            self._admin.create_acls([binding], request_timeout=REQUEST_S)[binding].result()
+
+    def delete_acl(self, acl: Acl) -> None:
+        exactly = AclBindingFilter(*_acl_binding(acl))
+        with _translated(f'deleting an ACL of cluster "{self.alias}"'):
+            self._admin.delete_acls([exactly], request_timeout=REQUEST_S)[exactly].result()
+
+    def group_states(self) -> dict[str, str]:
+        """Every consumer group and its state in lower case: "stable" has members, "empty" has none."""
+        with _translated(f'listing the groups of cluster "{self.alias}"'):
+            found = self._admin.list_consumer_groups(request_timeout=REQUEST_S).result()
+            if found.errors:
+                raise found.errors[0]
+            return {group.group_id: group.state.name.lower() for group in found.valid}
+
+    def group_offsets(self, group: str) -> dict[tuple[str, int], GroupOffset]:
+        """What a group has committed, by topic and partition; a group that is not there has nothing."""
+        asked = ConsumerGroupTopicPartitions(group)
+        with _translated(f'listing the offsets of group "{group}" of cluster "{self.alias}"'):
+            futures = self._admin.list_consumer_group_offsets([asked], request_timeout=REQUEST_S)
+            found = next(iter(futures.values())).result().topic_partitions
+            return {
+                (tp.topic, tp.partition): GroupOffset(offset=tp.offset, metadata=tp.metadata or "")
+                for tp in found
+                if tp.offset >= 0
+            }
+
+    def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Set what a group without members has committed."""
+        places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        asked = ConsumerGroupTopicPartitions(group, places)
+        with _translated(f'setting the offsets of group "{group}" of cluster "{self.alias}"'):
+            futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=REQUEST_S)
+            next(iter(futures.values())).result()
+
     def producer(self, **config: object) -> Producer:
         return Producer(self.client_config(**config), logger=_QUIET)
 
@@ -252,6 +389,39 @@ def _record(message: Message) -> Record:
         key=message.key(),
         value=message.value(),
         headers=tuple(message.headers() or ()),
+    )
+
+
+def _topic_config(entry: Any) -> TopicConfig:
+    return TopicConfig(
+        value=entry.value,
+        origin=ConfigSource(entry.source).name.lower(),
+        read_only=entry.is_read_only,
+        sensitive=entry.is_sensitive,
+    )
+
+
+def _acl(binding: Any) -> Acl:
+    return Acl(
+        resource=binding.restype.name.lower(),
+        name=binding.name,
+        pattern=binding.resource_pattern_type.name.lower(),
+        principal=binding.principal,
+        host=binding.host,
+        operation=binding.operation.name.lower(),
+        permission=binding.permission_type.name.lower(),
+    )
+
+
+def _acl_binding(acl: Acl) -> tuple[Any, ...]:
+    return (
+        ResourceType[acl.resource.upper()],
+        acl.name,
+        ResourcePatternType[acl.pattern.upper()],
+        acl.principal,
+        acl.host,
+        AclOperation[acl.operation.upper()],
+        AclPermissionType[acl.permission.upper()],
     )
 
 

@@ -1,4 +1,4 @@
-"""Which records a workload is made of: each says which one it is and can be recomputed from that.
+"""What a workload sends: each record says which one it is, and can be recomputed from that.
 
     value   <run>-<producer>-<sequence> <filler up to the size asked for>
     key     with `keys`: CRC-32 of "<seed>-<sequence>", modulo `keys`, in decimal
@@ -8,10 +8,13 @@ The filler is the SHA-256 of the id in hex, repeated: a reader that knows the id
 `tombstones` every tenth record (sequence % 10 == 9) has no value. A record with a key goes to partition
 CRC-32(key) % partitions, one without to sequence % partitions: nothing is left to a partitioner.
 
-With `headers` four kinds follow that converters like to spoil, in this order:
+With `headers` these follow lab-id, in this order; converters like to spoil them:
 
-    lab-twice  <sequence>-first     lab-empty  ""         lab-binary  0x00, 0x01 … 0xff
-    lab-twice  <sequence>-second    lab-null   no value
+    lab-twice   <sequence>-first
+    lab-twice   <sequence>-second
+    lab-empty   a value of no bytes
+    lab-null    no value
+    lab-binary  all 256 bytes, 0x00 to 0xff
 
 With `transaction_size` each so many records are one transaction, and every fifth is aborted on purpose
 (index % 5 == 4), after its records have reached the topic.
@@ -81,6 +84,21 @@ class Plan:
             ),
             (0 <= self.seed < 2**63, f"a seed of {self.seed} is not 0 to 2^63 - 1"),
         ]
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """What became of the records: what is neither acked nor failed is unknown."""
+
+    sent: int = 0
+    acked: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    first_error: str | None = None
+
+    @property
+    def unknown(self) -> int:
+        return self.sent - self.acked - self.failed
 
 
 def record_id(run: str, sequence: int, producer: int = 0) -> str:

@@ -12,12 +12,21 @@ class Outcome(StrEnum):
     PASS = "PASS"
     UNKNOWN = "UNKNOWN"
     FAIL = "FAIL"
+    # The question does not arise, as that of compaction for a topic that is not compacted. Whoever could
+    # have been asked and lacked the evidence is UNKNOWN.
+    NOT_APPLICABLE = "n/a"
 
     @property
     def exit_code(self) -> int:
-        return {Outcome.PASS: 0, Outcome.FAIL: LabError.exit_code, Outcome.UNKNOWN: NotEnough.exit_code}[self]
+        return _EXIT_CODES[self]
 
 
+_EXIT_CODES = {
+    Outcome.PASS: 0,
+    Outcome.FAIL: LabError.exit_code,
+    Outcome.UNKNOWN: NotEnough.exit_code,
+    Outcome.NOT_APPLICABLE: NotEnough.exit_code,
+}
 _SEVERITY = {Outcome.PASS: 0, Outcome.UNKNOWN: 1, Outcome.FAIL: 2}
 
 
@@ -33,5 +42,5 @@ class Verdict:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcome of several checks together; of none at all it is UNKNOWN."""
-    return max(outcomes, key=_SEVERITY.__getitem__, default=Outcome.UNKNOWN)
+    """The outcome of several checks together; when none of them applies it is UNKNOWN."""
+    return max((o for o in outcomes if o in _SEVERITY), key=_SEVERITY.__getitem__, default=Outcome.UNKNOWN)

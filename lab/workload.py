@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Callable
 from concurrent import futures
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import MethodType, TracebackType
 from typing import Final, Self
@@ -19,6 +19,7 @@ from lab.records import (
     ABORT_EVERY,
     HEADER,
     Plan,
+    Tally,
     is_tombstone,
     payload,
     record_headers,
@@ -41,21 +42,6 @@ _NOT_WRITTEN: Final = frozenset(
         *(KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),
     )
 )
-
-
-@dataclass(kw_only=True)
-class Tally:
-    """What became of the records: what is neither acked nor failed is unknown."""
-
-    sent: int = 0
-    acked: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-    first_error: str | None = None
-
-    @property
-    def unknown(self) -> int:
-        return self.sent - self.acked - self.failed
 
 
 class Workload:
@@ -98,7 +84,6 @@ class Workload:
         return self.tally
 
     def _over(self) -> bool:
-        """Whether no record is to follow."""
         plan = self._plan
         if self.stopped or (plan.records is not None and self.tally.sent >= plan.records):
             return True

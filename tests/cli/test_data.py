@@ -3,8 +3,11 @@
 import pytest
 
 from lab.cli import data
+from lab.cli.program import exit_code
 from lab.errors import BadInput
 from lab.kafka import Record
+from lab.project import runs_folder
+from lab.workload import Tally
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,39 @@ def test_a_record_is_an_object() -> None:
         "value": None,
         "headers": [["h", "\\xff"]],
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--tombstones"], "tombstones need keys"),
+        (["--rate", "0"], "a rate of 0.0 records per second is not positive"),
+        (["--records", "0"], "0 records are none"),
+        (["--size", "0"], "a size of 0 bytes is not 1 to 10000000"),
+        (["--compression", "zip"], 'no compression "zip"; known: none, gzip, snappy, lz4, zstd'),
+        (["--seed", "-1"], "a seed of -1 is not 0 to 2^63 - 1"),
+        (["--for", "0s"], '"0s" is not a duration'),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused_before_anything_is_there(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert exit_code(["produce", "orders", *options]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}\n")
+    assert not runs_folder().exists()
+
+
+def test_what_was_not_acked_or_was_interrupted_is_an_error() -> None:
+    tally = Tally(sent=5, acked=3, failed=1, first_error="message too large")
+
+    assert data._shortcoming(Tally(sent=5, acked=5), interrupted=False) is None
+    short = data._shortcoming(tally, interrupted=False)
+    assert short is not None
+    assert (short.message, short.hint, short.exit_code) == (
+        "2 records were not acked",
+        "message too large",
+        1,
+    )
+    stopped = data._shortcoming(Tally(sent=5, acked=5), interrupted=True)
+    assert stopped is not None
+    assert (stopped.message, stopped.exit_code) == ("producing was interrupted", 130)

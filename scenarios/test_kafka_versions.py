@@ -1,0 +1,115 @@
+"""The images work for the oldest and the newest Kafka: 2.8.2 in ZooKeeper mode, 4.3.1 in KRaft mode.
+
+Claim: with each version brokers start, Kafka's tools answer under their usual names, and a
+MirrorSourceConnector on Connect mirrors records.
+"""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from lab import engine, images
+from lab.harness import Lab, Wish
+from lab.images import Image
+from lab.mm2 import SOURCE
+from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
+from lab.workload import payload
+
+pytestmark = pytest.mark.topology("basic-mirror")
+
+RECORDS = [payload(f"deadbeef-0-{n}", 40) for n in range(100)]
+
+
+def test_kafka_2_8_2_mirrors_in_zookeeper_mode() -> None:
+    lab = Lab.up(Wish(topology="basic-mirror", name="oldest", kafka="2.8.2"))
+    try:
+        assert lab.shell("broker", "kafka-topics.sh --version").startswith("2.8.2")
+        lab.source.create_topic("to_replicate")
+        producer = lab.source.producer()
+        for value in RECORDS:
+            producer.produce("to_replicate", value=value)
+        producer.flush()
+        assert lab.deploy(lab.connector("test_mirror")).running
+        lab.target.wait_for_records("source.to_replicate", at_least=100, timeout_s=RECORDS_ARRIVE_S)
+        mirrored = [r.value for r in lab.target.read("source.to_replicate", from_start=True, idle_s=1)]
+        assert mirrored == RECORDS
+    finally:
+        lab.down()
+
+
+class Single:
+    """One KRaft node and one Connect worker, without a topology: the bare image."""
+
+    def __init__(self, image: Image) -> None:
+        self.project = f"lab-newest-{uuid.uuid4().hex[:6]}"
+        self._image = image
+        engine.docker("network", "create", *self._labels(), self.project)
+        advertised = "INTERNAL://broker:29092,CONTROLLER://broker:29093"
+        self._run(
+            "broker",
+            KAFKA_PROCESS_ROLES="broker,controller",
+            KAFKA_CONTROLLER_QUORUM_VOTERS="1@broker:29093",
+            KAFKA_LISTENERS="INTERNAL://0.0.0.0:29092,CONTROLLER://0.0.0.0:29093",
+            KAFKA_ADVERTISED_LISTENERS=advertised.partition(",")[0],
+            KAFKA_LISTENER_SECURITY_PROTOCOL_MAP="INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            KAFKA_INTER_BROKER_LISTENER_NAME="INTERNAL",
+        )
+        self._run("connect", CONNECT_BOOTSTRAP_SERVERS="broker:29092")
+        self.docker_exec("broker", "lab-healthy broker 29092")
+        self.docker_exec("connect", "lab-healthy connect 8083")
+
+    def _labels(self) -> list[str]:
+        return [
+            *("--label", f"{engine.LABEL}=true", "--label", f"{engine.PROJECT_LABEL}={self.project}"),
+        ]
+
+    def _run(self, role: str, **environment: str) -> None:
+        variables = [part for key, value in environment.items() for part in ("--env", f"{key}={value}")]
+        engine.docker(
+            *("run", "--detach", "--name", f"{self.project}-{role}", *self._labels()),
+            *("--network", self.project, "--network-alias", role, *variables, self._image.tag, role),
+        )
+
+    def docker_exec(self, role: str, command: str) -> str:
+        return engine.docker("exec", f"{self.project}-{role}", "bash", "-c", command)
+
+
+@pytest.fixture
+def newest() -> Iterator[Single]:
+    (image,) = (image for image in images.wanted("4.3.1") if image.kind == "kafka")
+    if not image.is_current():
+        images.build(image, lambda _: None)
+    single = Single(image)
+    try:
+        yield single
+    finally:
+        engine.remove(single.project)
+
+
+def test_kafka_4_3_1_mirrors_in_kraft_mode(newest: Single) -> None:
+    at = "--bootstrap-server broker:29092"
+    assert newest.docker_exec("broker", "kafka-topics --version").startswith("4.3.1")
+    newest.docker_exec("broker", f"kafka-topics.sh --create --topic orders {at}")
+    newest.docker_exec("broker", f"seq 1 100 | kafka-console-producer --topic orders {at}")
+    config = {
+        "connector.class": SOURCE,
+        "source.cluster.alias": "source",
+        "source.cluster.bootstrap.servers": "broker:29092",
+        "target.cluster.bootstrap.servers": "broker:29092",
+        "topics": "orders",
+        "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1",
+    }
+    body = "".join(f'"{key}":"{value}",' for key, value in config.items()).rstrip(",")
+    put = "curl -sf -X PUT -H 'Content-Type: application/json' localhost:8083/connectors/mirror/config"
+    newest.docker_exec("connect", f"{put} -d '{{{body}}}'")
+    wait_until(
+        lambda: "source.orders" in newest.docker_exec("broker", f"kafka-topics --list {at}") or NotYet("no"),
+        timeout_s=TOPIC_APPEARS_S,
+        what="topic source.orders",
+    )
+    read = (
+        f"kafka-console-consumer --topic source.orders --from-beginning --max-messages 100 {at} 2>/dev/null"
+    )
+    assert newest.docker_exec("broker", read).split() == [str(n) for n in range(1, 101)]
