@@ -4,144 +4,329 @@ Checks never see records, only this table: per id how often, where and with what
 stands in the source and in the target topic, and what the ledger says of it. All frames carry a
 column `case`, so that many small histories are judged in one job; a real verification has case 0.
 
-A record's id is found where it survived: in the payload when the rest of the payload confirms it,
-else in the header `lab-id` (also when a converter has base64-encoded it), else in a payload that is
-damaged. A record that the lab did not make gets an id from its content, so that the two topics can
-be compared without a ledger; equal records then share an id and are told apart by their number.
+A record's id is found where it survived: in the payload when the rest of the payload confirms it, else
+in the header `lab-id` (also when a converter has base64-encoded it), else in a payload that is damaged.
+Only ids of `runs` count, those whose ledgers are known. Any other record is known by its key and value,
+so that two topics can be compared without a ledger; equal records then share an id and are counted.
 """
 
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from lab.workload import HEADER
+from lab.records import HEADER
 
-RECORD_COLUMNS: Final = "case long, partition int, offset long, timestamp long, timestamp_type int, key binary, value binary, headers array<struct<key: string, value: binary>>"
-LEDGER_COLUMNS: Final = "case long, run string, producer int, sequence long, outcome int, transaction int, committed boolean, partition int, offset long"
-PARTITION_COLUMNS: Final = "case long, partition int, s_start long, s_end long, t_start long, t_end long"
-ACKED, FAILED, OUTCOME_UNKNOWN = 1, 2, 3
-
-_ID: Final = r"^[0-9a-f]{8}-\d+-\d+$"
+RECORD_COLUMNS: Final = (
+    "case int, partition int, offset long, timestamp long, timestamp_type int, key binary, value binary, "
+    "headers array<struct<key: string, value: binary>>"
+)
+LEDGER_COLUMNS: Final = (
+    "case int, run string, producer int, sequence long, outcome int, transaction int, committed boolean, "
+    "partition int, offset long"
+)
+PARTITION_COLUMNS: Final = (
+    "case int, partition int, s_start long, s_end long, s_holes long, "
+    "t_start long, t_end long, t_holes long, ledger boolean, compacted boolean"
+)
+FOLDER: Final = "/var/lib/spark/evidence"  # at the Spark server
+_NO: Final = f.lit(False)
+_PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
 
 
 @dataclass(frozen=True, kw_only=True)
 class Histories:
     """What is judged: records of both sides, the ledger, and where each partition began and ended.
 
-    `ledger` may be empty: for topics that the lab did not fill. `partitions` are the offsets that the
-    brokers named before the scan; nothing outside them is read.
+    `partitions` are the offsets that the brokers named before the scan, nothing outside them is read,
+    and how many of the offsets between may hold no record: markers of transactions, records aborted or
+    compacted away; null where any number may. `ledger` and `compacted` are the same in all rows of a case.
     """
 
     source: DataFrame
     target: DataFrame
     ledger: DataFrame
     partitions: DataFrame
+    runs: Sequence[str] = ()  # those of the ledger
+    compacted: bool = False  # whether any case is
+    rows: int = 0  # about how many, to choose the number of tasks
 
 
-def records_table(histories: Histories) -> DataFrame:
-    """The evidence about records: one row per case and id.
+@contextmanager
+def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str, DataFrame]]:
+    """The evidence tables "records", "partitions" and "keys", kept at the server while the block runs."""
+    path = f"{folder}/{uuid.uuid4().hex}"
+    spark = histories.source.sparkSession
+    try:
+        _one_row_per_id(histories).write.parquet(f"{path}/ids")
+        ids = spark.read.parquet(f"{path}/ids")
+        _facts(ids, histories.partitions).write.parquet(f"{path}/partitions")
+        partitions = spark.read.parquet(f"{path}/partitions")
+        _inverted(ids, partitions).write.parquet(f"{path}/inverted")
+        named = ids.withColumn("id", _name(histories.runs))
+        last = _last_of_keys(named, partitions).where(f.lit(histories.compacted))
+        records = _records(named, partitions, spark.read.parquet(f"{path}/inverted"), last)
+        yield {"records": records, "partitions": partitions, "keys": last}
+    finally:
+        # No file is left of the data: an empty frame takes its place, which is all that a client can do.
+        for table in ("ids", "partitions", "inverted"):
+            spark.range(0).write.mode("overwrite").parquet(f"{path}/{table}")
 
-    Columns (`s_` source, `t_` target, `l_` ledger; null where that side has no such record):
 
-    case, id, made_by_lab
-    s_count s_partition s_partition_max s_first s_last   how often and where; offsets of first and last
-    s_content s_headers s_intact s_tombstone s_timestamp hashes of key and value, and of the headers;
-                                                         whether the payload is what its id says
-    t_…                                                  the same for the target; of hashes and timestamps
-                                                         both the smallest and the largest: t_content_max …
-    t_type_max                                           1 when any copy is stamped by its broker
-    l_outcome l_partition l_offset l_committed
+# -- one row per id --------------------------------------------------------------------------------
+
+_SOURCE, _TARGET, _LEDGER = 0, 1, 2
+_ID: Final = ("case", "run", "producer", "number")
+
+
+def _one_row_per_id(histories: Histories) -> DataFrame:
+    """Per case and id: how often and where it stands on both sides, and what the ledger says.
+
+    s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Of what
+    may differ between two copies both the smallest and the largest are kept: s_content, s_content_max.
     """
-    source, target = _identified(histories.source), _identified(histories.target)
     ledger = histories.ledger.select(
         "case",
-        f.concat_ws("-", "run", "producer", "sequence").alias("id"),
-        f.lit(True).alias("made_by_lab"),
-        *(f.col(c).alias(f"l_{c}") for c in ("outcome", "partition", "offset", "committed")),
+        _index(f.col("run"), histories.runs).alias("run"),
+        "producer",
+        f.col("sequence").alias("number"),
+        f.lit(_LEDGER).alias("side"),
+        "partition",
+        "offset",
+        f.col("outcome").cast("int").alias("outcome"),
+        # nobody aborts what is in no transaction; of one whose end is unknown it stays null
+        f.when(f.col("transaction").isNull(), f.lit(True)).otherwise(f.col("committed")).alias("committed"),
     )
-    sides = _side(source, "s").unionByName(_side(target, "t"), allowMissingColumns=True)
-    everything = sides.unionByName(ledger, allowMissingColumns=True)
-    return everything.groupBy("case", "id").agg(
-        f.max("made_by_lab").alias("made_by_lab"),
-        *_of_side("s"),
-        *_of_side("t"),
-        *(f.max(f"l_{c}").alias(f"l_{c}") for c in ("outcome", "partition", "offset", "committed")),
+    records = _identified(histories, histories.source, _SOURCE).unionAll(
+        _identified(histories, histories.target, _TARGET)
+    )
+    # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
+    pieces = max(4, histories.rows // _PIECE)
+    everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *_ID)
+    on_ledger = f.col("side") == _LEDGER
+    return everything.groupBy(*_ID).agg(
+        *_of_side("s", _SOURCE),
+        *_of_side("t", _TARGET),
+        *(
+            f.max(f.when(on_ledger, f.col(c))).alias(f"l_{c}")
+            for c in ("outcome", "committed", "partition", "offset")
+        ),
     )
 
 
-_PER_SIDE: Final = ("content", "headers", "intact", "tombstone", "timestamp", "type")
+def _of_side(prefix: str, side: int) -> list[Column]:
+    def smallest(column: str) -> Column:
+        return f.min(f.when(f.col("side") == side, f.col(column)))
 
+    def largest(column: str) -> Column:
+        return f.max(f.when(f.col("side") == side, f.col(column)))
 
-def _side(records: DataFrame, side: str) -> DataFrame:
-    columns = ("partition", "offset", *_PER_SIDE)
-    return records.select("case", "id", "made_by_lab", *(f.col(c).alias(f"{side}_{c}") for c in columns))
-
-
-def _of_side(side: str) -> list[Column]:
     found = [
-        f.count(f"{side}_offset").alias(f"{side}_count"),
-        f.min(f"{side}_partition").alias(f"{side}_partition"),
-        f.max(f"{side}_partition").alias(f"{side}_partition_max"),
-        f.min(f"{side}_offset").alias(f"{side}_first"),
-        f.max(f"{side}_offset").alias(f"{side}_last"),
+        f.count_if(f.col("side") == side).alias(f"{prefix}_count"),
+        smallest("offset").alias(f"{prefix}_first"),
+        largest("offset").alias(f"{prefix}_last"),
+        smallest("intact").alias(f"{prefix}_intact"),
+        largest("encoded").alias(f"{prefix}_encoded"),
+        largest("tombstone").alias(f"{prefix}_tombstone"),
+        largest("stamped_by_broker").alias(f"{prefix}_stamped_by_broker"),
+        smallest("key_hash").alias(f"{prefix}_key"),
     ]
-    for column in _PER_SIDE:
-        found.append(f.min(f"{side}_{column}").alias(f"{side}_{column}"))
-        if side == "t":
-            found.append(f.max(f"{side}_{column}").alias(f"{side}_{column}_max"))
+    for column in ("partition", "content", "headers", "timestamp"):
+        found.append(smallest(column).alias(f"{prefix}_{column}"))
+        found.append(largest(column).alias(f"{prefix}_{column}_max"))
     return found
 
 
-def _identified(records: DataFrame) -> DataFrame:
+def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
     """Each record with its id, hashes of what must not change, and whether its payload is intact."""
+    content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
+    headers = f.xxhash64(
+        f.transform("headers", lambda h: f.struct(h["key"], h["value"].isNull(), h["value"]))
+    )
+    found = _with_lab_id(records, histories.runs) if histories.runs else _without_lab_id(records)
+    made_by_lab = f.col("lab_id").isNotNull()
+    return found.select(
+        "case",
+        f.when(made_by_lab, _index(_part(1), histories.runs)).otherwise(0).alias("run"),
+        f.when(made_by_lab, _part(2).cast("int")).otherwise(0).alias("producer"),
+        f.when(made_by_lab, _part(3).cast("long")).otherwise(content).alias("number"),
+        f.lit(side).alias("side"),
+        "partition",
+        "offset",
+        "timestamp",
+        (f.col("timestamp_type") == 1).alias("stamped_by_broker"),
+        content.alias("content"),
+        headers.alias("headers"),
+        f.col("value").isNull().alias("tombstone"),
+        f.when(made_by_lab, f.col("value").isNull() | f.col("confirmed")).alias("intact"),
+        "encoded",
+        (f.xxhash64("key") if histories.compacted else f.lit(None).cast("long")).alias("key_hash"),
+    )
+
+
+def _without_lab_id(records: DataFrame) -> DataFrame:
+    return records.select(
+        "*", f.lit(None).cast("string").alias("lab_id"), _NO.alias("confirmed"), _NO.alias("encoded")
+    )
+
+
+def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
+    pattern = rf"^({'|'.join(runs)})-(0|[1-9]\d{{0,8}})-(0|[1-9]\d{{0,17}})$"
     text = f.col("value").cast("string")
     claimed = f.substring_index(text, " ", 1)
-    named = f.col("header_id").cast("string")
-    decoded = f.try_to_binary(named, f.lit("base64")).cast("string")
+    header = f.col("named").cast("string")
+    # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.
+    decoded = f.when(
+        header.rlike("^[A-Za-z0-9+/]{8,80}={0,2}$"), f.try_to_binary(header, f.lit("base64")).cast("string")
+    )
+    in_header = f.when(header.rlike(pattern), header).otherwise(f.when(decoded.rlike(pattern), decoded))
     return (
-        records.withColumn("header_id", f.expr(f"filter(headers, h -> h.key = '{HEADER}')[0].value"))
-        .withColumn("claimed", f.when(claimed.rlike(_ID), claimed))
-        .withColumn("named", f.when(named.rlike(_ID), named).when(decoded.rlike(_ID), decoded))
-        .withColumn("confirmed", text == _payload(f.col("claimed"), f.length("value")))
+        records.withColumn("claimed", f.when(claimed.rlike(pattern), claimed))
+        .withColumn("named", f.expr(f"get(filter(headers, h -> h.key = '{HEADER}'), 0).value"))
+        .withColumn("confirmed", f.coalesce(text == _payload(f.col("claimed"), f.length(text)), _NO))
         .withColumn(
-            "lab_id", f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce("named", "claimed"))
+            "lab_id",
+            f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce(in_header, f.col("claimed"))),
         )
-        .select(
-            "case",
-            "partition",
-            "offset",
-            "timestamp",
-            f.col("timestamp_type").alias("type"),
-            f.coalesce(
-                "lab_id", f.concat(f.lit("content:"), f.hex(_content()), f.lit("@"), "timestamp")
-            ).alias("id"),
-            f.col("lab_id").isNotNull().alias("made_by_lab"),
-            _content().alias("content"),
-            _headers().alias("headers"),
-            f.col("value").isNull().alias("tombstone"),
-            f.when(
-                f.col("lab_id").isNotNull(), f.col("value").isNull() | f.coalesce("confirmed", f.lit(False))
-            ).alias("intact"),
-        )
+        .withColumn("encoded", f.coalesce((header != f.col("lab_id")) & (decoded == f.col("lab_id")), _NO))
     )
 
 
 def _payload(identity: Column, size: Column) -> Column:
-    """What lab.workload.payload makes of an id, as an expression."""
-    digest = f.sha2(identity, 256)
+    """What lab.records.payload makes of an id, as an expression."""
     room = size - f.length(identity) - 1
-    repeated = f.repeat(digest, (room / 64 + 1).cast("int"))
-    return f.when(room > 0, f.concat(identity, f.lit(" "), f.substring(repeated, f.lit(1), room))).otherwise(
-        identity
+    repeated = f.repeat(f.sha2(identity, 256), (room / 64 + 1).cast("int"))
+    whole = f.concat(identity, f.lit(" "), f.substring(repeated, f.lit(1), room))
+    return f.when(room > 0, whole).otherwise(identity)
+
+
+def _part(number: int) -> Column:
+    return f.split_part(f.col("lab_id"), f.lit("-"), f.lit(number))
+
+
+def _index(run: Column, runs: Sequence[str]) -> Column:
+    """Runs are numbered from 1: groups of numbers are faster than groups of texts."""
+    return f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
+
+
+# -- what follows from all rows --------------------------------------------------------------------
+
+
+def _upstream(ids: DataFrame) -> DataFrame:
+    """With `partition` and `offset`: where the record is or was in the source, as far as is known."""
+    return ids.withColumn("partition", f.coalesce("s_partition", "l_partition", "t_partition")).withColumn(
+        "offset", f.coalesce("s_first", "l_offset")
     )
 
 
-def _content() -> Column:
-    """Key and value, null told apart from empty: Spark's hash passes over nulls."""
-    return f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
+def _facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Each partition with the rows that were read of it, and how far mirroring came.
+
+    mirrored_first, mirrored_last: the first and last offset in the source of what is on the target;
+    t_mirrored_first: where on the target the first record stands that is still in the source.
+    """
+    both = (f.col("s_count") > 0) & (f.col("t_count") > 0)
+    upstream = (
+        _upstream(ids)
+        .groupBy("case", "partition")
+        .agg(
+            f.sum("s_count").alias("s_rows"),
+            f.min(f.when(f.col("t_count") > 0, f.col("offset"))).alias("mirrored_first"),
+            f.max(f.when(f.col("t_count") > 0, f.col("offset"))).alias("mirrored_last"),
+        )
+    )
+    downstream = ids.groupBy("case", f.col("t_partition").alias("partition")).agg(
+        f.sum("t_count").alias("t_rows"), f.min(f.when(both, f.col("t_first"))).alias("t_mirrored_first")
+    )
+    keys = ["case", "partition"]
+    return (
+        partitions.join(upstream, keys, "left")
+        .join(downstream, keys, "left")
+        .na.fill(0, ["s_rows", "t_rows"])
+        .coalesce(1)
+    )
 
 
-def _headers() -> Column:
-    return f.xxhash64(f.transform("headers", lambda h: f.struct(h["key"], h["value"].isNull(), h["value"])))
+def _inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Records whose first copy on the target stands after a later record of the source.
+
+    A log that has lost its beginning may have lost first copies: what a replay brings again of records
+    from before the first that is left is no inversion.
+    """
+    in_order = Window.partitionBy("case", "t_partition").orderBy("t_first")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    starts = partitions.select("case", f.col("partition").alias("t_partition"), "t_start")
+    return (
+        _upstream(ids)
+        .where((f.col("t_count") > 0) & (f.col("s_count") <= 1) & f.col("offset").isNotNull())
+        .where(
+            (f.col("t_partition") == f.col("partition")) & (f.col("t_partition_max") == f.col("partition"))
+        )
+        .select(*_ID, "t_partition", "t_first", "offset")
+        .withColumn("reached", f.max("offset").over(before))
+        .withColumn("begun", f.first("offset").over(before))
+        .where(f.col("offset") < f.col("reached"))
+        .join(starts, ["case", "t_partition"])
+        .where((f.col("t_start") == 0) | (f.col("offset") > f.col("begun")))
+        .select(*_ID, f.lit(True).alias("inverted"))
+    )
+
+
+def _last_of_keys(ids: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Of each key of a compacted topic the last record on both sides: the evidence table "keys"."""
+
+    def last(side: str) -> DataFrame:
+        what = f.struct(
+            f.col(f"{side}_last").alias("offset"),
+            f.col(f"{side}_content_max").alias("content"),
+            f.col(f"{side}_tombstone").alias("tombstone"),
+            "id",
+        )
+        return (
+            ids.where(f.col(f"{side}_count") > 0)
+            .groupBy("case", f.col(f"{side}_partition").alias("partition"), f.col(f"{side}_key").alias("key"))
+            .agg(f.max(what).alias(f"{side}"))
+        )
+
+    compacted = partitions.where("compacted").select("case", "partition", "s_start")
+    return (
+        last("s")
+        .join(last("t"), ["case", "partition", "key"], "full")
+        .join(f.broadcast(compacted), ["case", "partition"])
+        .select(
+            *("case", "partition", "key", "s_start"),
+            *(f.col(f"{s}.{c}").alias(f"{s}_{c}") for s in "st" for c in ("offset", "content", "tombstone")),
+            f.coalesce("s.id", "t.id").alias("id"),
+        )
+    )
+
+
+def _records(ids: DataFrame, partitions: DataFrame, inverted: DataFrame, last: DataFrame) -> DataFrame:
+    """The evidence table "records": one row per id, with the facts of its source partition."""
+    of_key = last.where(f.col("s_offset").isNotNull()).select(
+        "case", "partition", f.col("key").alias("s_key"), f.col("s_offset").alias("last_of_key")
+    )
+    facts = partitions.select(
+        *("case", "partition", "s_start", "t_start", "t_end", "ledger", "compacted"),
+        *("mirrored_first", "mirrored_last", "t_mirrored_first"),
+    )
+    return (
+        _upstream(ids)
+        .withColumn("made_by_lab", f.col("run") > 0)
+        .join(f.broadcast(facts), ["case", "partition"], "left")
+        .join(inverted, list(_ID), "left")
+        .join(of_key, ["case", "partition", "s_key"], "left")
+        .withColumn("inverted", f.coalesce("inverted", _NO))
+        .withColumn("superseded", f.coalesce(f.col("s_last") < f.col("last_of_key"), _NO))
+    )
+
+
+def _name(runs: Sequence[str]) -> Column:
+    """For people: a lab's record by its id, any other by the hash of its content."""
+    run = f.get(f.array(f.lit(""), *map(f.lit, runs)), f.col("run"))
+    lab = f.concat_ws("-", run, "producer", "number")
+    return f.when(f.col("run") > 0, lab).otherwise(f.concat(f.lit("content "), f.hex("number")))

@@ -1,28 +1,30 @@
 """Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Final
 
 from packaging.version import Version
 
 from lab import engine, images, leases, topology
+from lab.checks import STANDARD, Check
 from lab.connect import Connect, ConnectError, Status
 from lab.engine import Container, EngineError, Project, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError, nearest
 from lab.images import Image
 from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
-from lab.mm2 import Connector, read_connector
+from lab.mm2 import SOURCE, Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
 from lab.spark import SparkSession, session
 from lab.topology import Topology
-from lab.wait import SERVICES_HEALTHY_S
+from lab.verification import Flow, Judged, verify
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 PROJECT_PREFIX: Final = "lab-"
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
@@ -272,6 +274,53 @@ class Lab:
                 f'topology "{self.topology.name}" has no connector "{name}"', nearest(name, list(files))
             )
         return read_connector(files[name]).with_overrides(overrides)
+
+    def mirroring(self, topic: str) -> Connector:
+        """The deployed connector that mirrors a topic."""
+        deployed = [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
+        mirroring = [c for c in deployed if c.connector_class == SOURCE and c.selects(topic)]
+        if not mirroring:
+            raise BadInput(f'no deployed connector mirrors topic "{topic}"', '"lab mm2 deploy" deploys one')
+        return mirroring[0]
+
+    def verify(
+        self,
+        topic: str,
+        *,
+        checks: Sequence[Check] = STANDARD,
+        timeout_s: float = RECORDS_ARRIVE_S,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Judged:
+        """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
+        connector = self.mirroring(topic)
+        source, target = self.cluster(connector.source_alias), self.cluster(connector.target_alias)
+        flow = Flow(
+            topic=topic,
+            remote=connector.remote_topic(topic),
+            source=source,
+            target=target,
+            source_bootstrap=self.internal_bootstrap(source.alias),
+            target_bootstrap=self.internal_bootstrap(target.alias),
+            isolation=connector.isolation,
+        )
+        judged = verify(self.spark, flow, checks=checks, timeout_s=timeout_s, say=say)
+        if self.run is not None:
+            self.run.save("verdict.json", {**self._facts(flow), **asdict(judged)})
+        return judged
+
+    def _facts(self, flow: Flow) -> dict[str, str]:
+        assert self.run is not None  # noqa: S101 - for the type checker: only asked for a run
+        return {
+            "lab": self.name,
+            "topology": self.topology.name,
+            "kafka": self.kafka_version,
+            "commit": self.run.facts["commit"],
+            "run": self.run.path.name,
+            "topic": flow.topic,
+            "remote": flow.remote,
+            "source": flow.source.alias,
+            "target": flow.target.alias,
+        }
 
     def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
         """PUT the connector and wait until it and all its tasks run."""

@@ -16,6 +16,7 @@ SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+HEARTBEATS: Final = "heartbeats"
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
@@ -79,11 +80,57 @@ class Connector:
         except re.error:
             return True  # Java's syntax is another one; the worker judges it
 
+    @property
+    def separator(self) -> str:
+        return self.config.get("replication.policy.separator", ".")
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether a topic has the same name on the target: the identity policy."""
+        return self.config.get("replication.policy.class") == IDENTITY_POLICY
+
+    @property
+    def isolation(self) -> str:
+        """Which records of transactions MM2's own consumer reads."""
+        keys = (
+            "source.consumer.isolation.level",
+            "consumer.isolation.level",
+            "consumer.override.isolation.level",
+        )
+        return next((self.config[key] for key in keys if key in self.config), "read_uncommitted")
+
     def remote_topic(self, topic: str) -> str:
-        """The name that a source topic has on the target."""
-        if self.config.get("replication.policy.class") == IDENTITY_POLICY:
+        """The name that a source topic has on the target; a heartbeats topic is always renamed."""
+        if self.keeps_names and not topic.endswith(HEARTBEATS):
             return topic
-        return f"{self.source_alias}{self.config.get('replication.policy.separator', '.')}{topic}"
+        return f"{self.source_alias}{self.separator}{topic}"
+
+    @property
+    def offset_syncs_alias(self) -> str:
+        """The cluster that holds the offset syncs: the source, unless the connector says otherwise."""
+        at_target = self.config.get("offset-syncs.topic.location") == "target"
+        return self.target_alias if at_target else self.source_alias
+
+    @property
+    def offset_syncs_topic(self) -> str:
+        """Named for the other cluster, where it is not."""
+        at_target = self.config.get("offset-syncs.topic.location") == "target"
+        other = self.source_alias if at_target else self.target_alias
+        return self._internal("mm2-offset-syncs", other, "internal")
+
+    @property
+    def checkpoints_topic(self) -> str:
+        """On the target."""
+        return self._internal(self.source_alias, "checkpoints", "internal")
+
+    @property
+    def heartbeats_topic(self) -> str:
+        """Where the heartbeat connector writes: in the cluster of its worker's producer."""
+        return HEARTBEATS
+
+    def _internal(self, *parts: str) -> str:
+        plain = self.config.get("replication.policy.internal.topic.separator.enabled") == "false"
+        return ("." if plain else self.separator).join(parts)
 
 
 def read_connector(path: Path) -> Connector:

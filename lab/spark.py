@@ -7,6 +7,8 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -16,7 +18,9 @@ from lab.errors import LabError
 from lab.kafka import Offsets
 from lab.wait import SPARK_ANSWERS_S, wait_until
 
-__all__ = ["SparkError", "SparkSession", "session", "topic_frame"]
+__all__ = ["SparkError", "SparkSession", "session", "topic_frame", "upload"]
+
+SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 
 
 class SparkError(LabError):
@@ -67,6 +71,16 @@ def topic_frame(
         .option("includeHeaders", "true")
         .load()
     )
+
+
+def upload(spark: SparkSession, path: Path, name: str) -> str:
+    """Copy a file to the Spark server, wherever that is, and give its path there."""
+    at_server = f"{SERVER_FOLDER}/{name}"
+    try:
+        spark.copyFromLocalToFs(str(path), at_server)
+    except PySparkException as error:
+        raise SparkError(f"uploading {path.name} failed: {str(error).splitlines()[0]}") from error
+    return at_server
 
 
 def _json(topic: str, offsets: Mapping[int, int]) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from lab import harness
-from lab.errors import LabError
+from lab.errors import Interrupted, LabError
 from lab.harness import Lab, Wish
-from lab.interruption import treat_sigterm_as_ctrl_c
+from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
 
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
 _OUTCOME = pytest.StashKey[str]()
+_LABS = pytest.StashKey["Labs"]()
 _OUTCOMES = pytest.StashKey[list[str]]()
 
 
@@ -32,6 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     treat_sigterm_as_ctrl_c()
+    config.stash[_LABS] = Labs(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Not a fixture's end: an interruption in the middle of one may cost the others their ends."""
+    with uninterruptible():
+        config.stash[_LABS].close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,7 +72,10 @@ class Labs:
             else:
                 name = f"test-{topology}{self._config.getoption('--suffix')}"
                 wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
-                lab = Lab.up(wish)
+                try:
+                    lab = Lab.up(wish)
+                except Interrupted as error:  # pytest would count a LabError and go on with the next test
+                    raise KeyboardInterrupt from error
             self._started[topology] = lab
         return self._started[topology]
 
@@ -85,10 +96,8 @@ class Labs:
 
 
 @pytest.fixture(scope="session")
-def labs(request: pytest.FixtureRequest) -> Iterator[Labs]:
-    labs = Labs(request.config)
-    yield labs
-    labs.close()
+def labs(request: pytest.FixtureRequest) -> Labs:
+    return request.config.stash[_LABS]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from lab.project import ROOT
 LAYERS = (
     *("errors", "project", "wait", "topology", "mm2_keys", "mm2", "verdict", "run", "leases", "interruption"),
     *("journal", "ledger", "records", "setup", "engine", "connect", "kafka", "spark"),
-    *("images", "workload", "evidence", "checks", "harness", "bench", "cli", "__main__"),
+    *("offsets", "parity", "internals", "images", "workload", "evidence", "checks", "verification"),
+    *("harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.
@@ -25,7 +26,7 @@ HOMES = {
     "python_on_whales": {"engine"},
     "httpx": {"connect", "setup"},
     "confluent_kafka": {"kafka"},
-    "pyspark": {"spark", "evidence", "checks"},
+    "pyspark": {"spark", "offsets", "internals", "evidence", "checks", "verification"},
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"topology"},

@@ -1,30 +1,38 @@
-"""What a check is: aggregate expressions over one evidence table, and a query for the first coordinates.
+"""What a check is, and how many of them are run in few jobs.
 
-All checks over one table are counted in a single pass. The coordinates are looked up only for a check
-whose count is not 0, so a clean verdict costs one scan however many checks there are.
+All checks over one table are counted in a single pass. The coordinates are looked up only for checks
+that are not PASS, in one more job per table, so a clean verdict costs one scan however many checks
+there are.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Protocol
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Protocol
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
 
-from lab.verdict import Outcome
+from lab.verdict import Outcome, Verdict
 
 Counts = Mapping[str, int]
 
+FIRST: Final = 20  # coordinates that a verdict carries
+
 
 class Check(Protocol):
-    """Settings are the fields of a frozen, keyword-only dataclass; the four members below judge.
+    """Settings are the fields of a frozen, keyword-only dataclass; the members below judge.
 
-    `table` names the evidence: "records" (lab.evidence), or another of `lab.checks.TABLES`.
+    `table` names the evidence: "records" and "keys" are made by lab.evidence, any other is a DataFrame
+    with a column `case`. `coordinates` are columns of it: what is shown, in the order in which "first"
+    is meant.
     """
 
     name: ClassVar[str]
     table: ClassVar[str]
+    coordinates: ClassVar[tuple[str, ...]]
 
     def counts(self) -> dict[str, Column]:
-        """Aggregate expressions over the table, by the name of the count; integers, never null."""
+        """Aggregate expressions over the table, by the name of the count; integers, 0 over no rows."""
         ...
 
     def guilty(self) -> Column:
@@ -32,5 +40,97 @@ class Check(Protocol):
         ...
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        """The outcome, and in one sentence what it means."""
+        """The outcome, and in one sentence what it means. Counts are 0 when the case has no rows."""
         ...
+
+
+def count_where(statement: Column) -> Column:
+    """How many rows it holds for; 0, not null, over no rows."""
+    return f.count_if(f.coalesce(statement, f.lit(False)))
+
+
+def run_checks(
+    tables: Mapping[str, DataFrame], checks: Sequence[Check], cases: Iterable[int] = (0,)
+) -> dict[int, list[Verdict]]:
+    """Each case's verdicts, in the order of the checks; a real verification is case 0."""
+    counted = {
+        name: _counted(table, [c for c in checks if c.table == name]) for name, table in tables.items()
+    }
+    judged: dict[int, list[Verdict]] = {case: [] for case in cases}
+    for case, verdicts in judged.items():
+        for check in checks:
+            if check.table not in counted:
+                meaning = f"no evidence of {check.table} was read"
+                verdicts.append(Verdict(check=check.name, outcome=Outcome.UNKNOWN, meaning=meaning))
+                continue
+            counts = counted[check.table].get(case, {}).get(check.name)
+            counts = dict.fromkeys(check.counts(), 0) if counts is None else counts
+            outcome, meaning = check.judge(counts)
+            verdicts.append(Verdict(check=check.name, outcome=outcome, meaning=meaning, counts=counts))
+    return _with_first(tables, checks, judged)
+
+
+def _counted(table: DataFrame, checks: Sequence[Check]) -> dict[int, dict[str, dict[str, int]]]:
+    """Case → check → counts, for the cases that have rows."""
+    if not checks:
+        return {}
+    columns = [
+        count.alias(f"{check.name}:{name}") for check in checks for name, count in check.counts().items()
+    ]
+    found: dict[int, dict[str, dict[str, int]]] = {}
+    for row in table.groupBy("case").agg(*columns).collect():
+        of_case = found.setdefault(row["case"], {})
+        for column, count in row.asDict().items():
+            if column != "case":
+                check, _, name = column.partition(":")
+                of_case.setdefault(check, {})[name] = count
+    return found
+
+
+def _with_first(
+    tables: Mapping[str, DataFrame], checks: Sequence[Check], judged: dict[int, list[Verdict]]
+) -> dict[int, list[Verdict]]:
+    """The same verdicts, those that are not PASS with their first coordinates."""
+    wanted = {
+        verdict.check
+        for verdicts in judged.values()
+        for verdict in verdicts
+        if verdict.outcome in (Outcome.FAIL, Outcome.UNKNOWN) and any(verdict.counts.values())
+    }
+    first: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for name, table in tables.items():
+        guilty = [_first(table, check) for check in checks if check.table == name and check.name in wanted]
+        if guilty:
+            everyone = guilty[0]
+            for more in guilty[1:]:
+                everyone = everyone.unionAll(more)
+            for row in sorted(everyone.collect(), key=lambda row: row["rank"]):
+                first.setdefault((row["case"], row["check"]), []).append(json.loads(row["coordinates"]))
+    return {
+        case: [
+            Verdict(
+                check=v.check,
+                outcome=v.outcome,
+                meaning=v.meaning,
+                counts=v.counts,
+                first=() if v.outcome is Outcome.PASS else tuple(first.get((case, v.check), ())),
+            )
+            for v in verdicts
+        ]
+        for case, verdicts in judged.items()
+    }
+
+
+def _first(table: DataFrame, check: Check) -> DataFrame:
+    order = Window.partitionBy("case").orderBy(*(f.col(c).asc_nulls_last() for c in check.coordinates))
+    return (
+        table.where(f.coalesce(check.guilty(), f.lit(False)))
+        .select("case", *check.coordinates, f.row_number().over(order).alias("rank"))
+        .where(f.col("rank") <= FIRST)
+        .select(
+            "case",
+            f.lit(check.name).alias("check"),
+            "rank",
+            f.to_json(f.struct(*check.coordinates)).alias("coordinates"),
+        )
+    )

@@ -3,7 +3,7 @@
 import typer
 from typer.exceptions import TyperException
 
-from lab.cli import bench, console, data, host, labs, mm2
+from lab.cli import bench, console, data, host, labs, mm2, verify
 from lab.errors import BadInput, Interrupted, LabError
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
 labs.register(app)
 data.register(app)
 host.register(app)
+verify.register(app)
 bench.register(app)
 app.add_typer(mm2.app, name="mm2", help="MM2's connectors on Connect.")
 

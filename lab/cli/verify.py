@@ -1,0 +1,75 @@
+"""verify: what MM2 did with every record of a topic, as a table of verdicts."""
+
+import json as json_
+from typing import Annotated
+
+import typer
+
+from lab.checks import STANDARD
+from lab.cli import console
+from lab.cli.options import Json, Name
+from lab.errors import BadInput, nearest
+from lab.harness import Lab
+from lab.run import Run
+from lab.verdict import Outcome, Verdict
+from lab.wait import RECORDS_ARRIVE_S
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify")(verify)
+
+
+def verify(
+    topic: Annotated[str, typer.Argument(help="The topic, by its name in the source cluster.")],
+    checks: Annotated[
+        str | None, typer.Option(help="Only these checks, separated by commas; all if not given.")
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(min=1, max=86_400, metavar="SECONDS", help="How long the target may take to catch up."),
+    ] = RECORDS_ARRIVE_S,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """Let Spark judge what MM2 did with every record of a topic. Exit code 0 PASS, 1 FAIL, 3 UNKNOWN."""
+    known = {check.name: check for check in STANDARD}
+    wanted = [part.strip() for part in checks.split(",")] if checks else list(known)
+    for check in wanted:
+        if check not in known:
+            raise BadInput(f'no check named "{check}"', nearest(check, list(known)))
+    lab = Lab.attach(name)
+    source = lab.cluster(lab.mirroring(topic).source_alias)
+    if not source.has_topic(topic):
+        raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
+    steps = console.Steps()
+    lab.run = Run.open(f"verify-{topic}", steps, topology=lab.topology.name, lab=lab.name)
+    with lab.run.step(f'verify "{topic}"') as step:
+        judged = lab.verify(topic, checks=[known[check] for check in wanted], timeout_s=timeout, say=step.say)
+        step.note = judged.outcome
+    lab.run.close(judged.outcome)
+    data = {
+        "outcome": judged.outcome,
+        "run": str(lab.run.path),
+        "verdicts": judged.verdicts,
+        "stages": judged.stages,
+    }
+
+    def text() -> None:
+        console.table(
+            f"What MM2 did with {topic}", ("check", "verdict", "what it means"),
+            [(v.check, v.outcome, v.meaning) for v in judged.verdicts], empty="no checks",
+        )  # fmt: skip
+        for verdict in judged.verdicts:
+            _first(verdict)
+        console.line(f"\n{judged.outcome}; evidence in {lab.run.path if lab.run else ''}")
+
+    console.show(data, as_json=json, text=text)
+    raise typer.Exit(judged.outcome.exit_code)
+
+
+def _first(verdict: Verdict) -> None:
+    """The first coordinates of what is not PASS."""
+    if verdict.outcome is not Outcome.PASS and verdict.first:
+        console.line(f"\n{verdict.check}, first of them:")
+        for coordinates in verdict.first[:5]:
+            console.line(f"    {json_.dumps(coordinates)}")

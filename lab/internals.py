@@ -1,0 +1,173 @@
+"""Evidence about MM2's own doings: syncs, checkpoints and groups, set beside the evidence of records.
+
+Every table has a column `case`, as lab.evidence has it, and is about one mirrored topic. MM2's topics
+must be frozen before the mirrored ones: then whatever they point to had been written, and an offset
+beyond an end is wrong rather than early.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+from lab.parity import AclRow, ConfigRow, GroupRow, TopicRow
+from lab.spark import SparkSession
+
+SYNC_COLUMNS: Final = (
+    "case int, topic string, partition int, upstream long, downstream long, position long, written_ms long"
+)
+CHECKPOINT_COLUMNS: Final = (
+    "case int, group string, topic string, partition int, upstream long, downstream long,"
+    " metadata string, position long, written_ms long"
+)
+GROUP_COLUMNS: Final = (
+    "case int, group string, topic string, partition int, s_committed long, t_committed long,"
+    " t_before long, t_state string, synced boolean, due_ms long"
+)
+CONFIG_COLUMNS: Final = (
+    "case int, topic string, key string, rule string, expected string, found string, judged boolean"
+)
+ACL_COLUMNS: Final = (
+    "case int, topic string, pattern string, principal string, host string, operation string,"
+    " permission string, expected boolean, found boolean, before boolean"
+)
+TOPIC_COLUMNS: Final = (
+    "case int, topic string, remote string, selected boolean, internal boolean,"
+    " s_partitions int, t_partitions int"
+)
+_COLUMNS: Final = {
+    GroupRow: GROUP_COLUMNS,
+    ConfigRow: CONFIG_COLUMNS,
+    AclRow: ACL_COLUMNS,
+    TopicRow: TOPIC_COLUMNS,
+}
+Row = GroupRow | ConfigRow | AclRow | TopicRow
+
+
+def rows_table(spark: SparkSession, kind: type[Row], rows: Iterable[Row], case: int = 0) -> DataFrame:
+    """The rows that lab.parity made, as a table; it may be empty."""
+    return table(spark, _COLUMNS[kind], [(case, *astuple(row)) for row in rows])
+
+
+def table(spark: SparkSession, columns: str, rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+    return spark.createDataFrame(list(rows), columns)
+
+
+def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Each sync with the ids of the records that stand at its two ends.
+
+    syncs: SYNC_COLUMNS, of this source topic only. records, partitions: lab.evidence's. Added:
+
+    s_id t_id       null where no record stands any more, or where its place is not known because the
+                    same id stands more than twice in the topic
+    t_start t_end   of the target partition
+    """
+    at = f.broadcast(syncs.select("case", "partition", "upstream", "downstream").distinct())
+    ids = [_ids(records, at, side, place) for side in ("s", "t") for place in ("first", "last")]
+    known = ids[0].unionByName(ids[1]).unionByName(ids[2]).unionByName(ids[3])
+    found = known.groupBy("case", "partition", "upstream", "downstream").agg(
+        f.max(f.when(f.col("side") == "s", f.col("id"))).alias("s_id"),
+        f.max(f.when(f.col("side") == "t", f.col("id"))).alias("t_id"),
+    )
+    return syncs.join(found, ["case", "partition", "upstream", "downstream"], "left").join(
+        f.broadcast(partitions.select("case", "partition", "t_start", "t_end")), ["case", "partition"], "left"
+    )
+
+
+def _ids(records: DataFrame, at: DataFrame, side: str, place: str) -> DataFrame:
+    """The ids of records whose first or last place on a side is an end of a sync."""
+    end = {"s": "upstream", "t": "downstream"}[side]
+    one_partition = f.col(f"{side}_partition") == f.col(f"{side}_partition_max")
+    return (
+        records.where(one_partition)
+        .select(
+            "case", f.col(f"{side}_partition").alias("partition"), f.col(f"{side}_{place}").alias(end), "id"
+        )
+        .join(at, ["case", "partition", end])
+        .select("case", "partition", "upstream", "downstream", f.lit(side).alias("side"), "id")
+    )
+
+
+def checkpoints_table(checkpoints: DataFrame) -> DataFrame:
+    """Each checkpoint with the one before it of the same group and partition: prev_upstream,
+    prev_downstream. checkpoints: CHECKPOINT_COLUMNS.
+    """
+    order = Window.partitionBy("case", "group", "topic", "partition").orderBy("position")
+    return checkpoints.withColumn("prev_upstream", f.lag("upstream").over(order)).withColumn(
+        "prev_downstream", f.lag("downstream").over(order)
+    )
+
+
+_GROUP: Final = ("case", "group", "topic", "partition")
+
+
+def groups_table(
+    groups: DataFrame, checkpoints: DataFrame, records: DataFrame, partitions: DataFrame
+) -> DataFrame:
+    """What a failover at this moment would mean for each group and partition of one mirrored topic.
+
+    groups: GROUP_COLUMNS. checkpoints: CHECKPOINT_COLUMNS. Both of this remote topic only. Added:
+
+    upstream downstream written_ms   the latest checkpoint; null without one
+    furthest                         the largest `downstream` of all its checkpoints
+    due                              `downstream` of the latest that must have been synced by now
+    s_top t_end                      the last source offset that holds a record; the target's end
+    skipped first_skipped            records that the group has not read on the source and would not read
+                                     on the target, and the smallest source offset of them
+    redelivered                      records on the target that it would read again
+    """
+    latest = checkpoints.groupBy(*_GROUP).agg(
+        f.max_by(f.struct("upstream", "downstream", "written_ms"), "position").alias("latest"),
+        f.max("downstream").alias("furthest"),
+    )
+    due = (
+        checkpoints.join(groups.select(*_GROUP, "due_ms"), list(_GROUP))
+        .where(f.col("written_ms") <= f.col("due_ms"))
+        .groupBy(*_GROUP)
+        .agg(f.max_by("downstream", "position").alias("due"))
+    )
+    tops = records.groupBy("case", f.col("s_partition").alias("partition")).agg(
+        f.max("s_last").alias("s_top")
+    )
+    places = (
+        groups.join(latest.select(*_GROUP, "latest.*", "furthest"), list(_GROUP), "full")
+        .join(due, list(_GROUP), "left")
+        .join(tops, ["case", "partition"], "left")
+        .join(partitions.select("case", "partition", "t_end"), ["case", "partition"], "left")
+    )
+    misplaced = _misplaced(places, records)
+    return places.join(misplaced, list(_GROUP), "left").fillna(0, ["skipped", "redelivered"])
+
+
+def reached() -> Column:
+    """The source offset that a group has reached: what it committed, else what its checkpoint says."""
+    return f.when(f.col("s_committed") >= 0, f.col("s_committed")).otherwise(f.col("upstream"))
+
+
+def _misplaced(places: DataFrame, records: DataFrame) -> DataFrame:
+    translated = places.where(f.col("downstream").isNotNull()).select(
+        *_GROUP, "upstream", "downstream", reached().alias("reached")
+    )
+    unread, before = f.col("s_last") >= f.col("upstream"), f.col("t_last") < f.col("downstream")
+    read, after = f.col("s_last") < f.col("reached"), f.col("t_last") >= f.col("downstream")
+    skipped, again = unread & before & ~f.coalesce(~f.col("l_committed"), f.lit(False)), read & after
+    copies = f.when(f.col("t_first") >= f.col("downstream"), f.col("t_count")).otherwise(f.col("t_count") - 1)
+    in_place = (
+        (f.col("s_partition") == f.col("s_partition_max"))
+        & (f.col("t_partition") == f.col("s_partition"))
+        & (f.col("t_partition_max") == f.col("s_partition"))
+    )
+    return (
+        records.where(in_place)
+        .withColumn("partition", f.col("s_partition"))
+        .join(f.broadcast(translated), ["case", "partition"])
+        .where(skipped | again)
+        .groupBy(*_GROUP)
+        .agg(
+            f.count_if(skipped).alias("skipped"),
+            f.min(f.when(skipped, f.col("s_last"))).alias("first_skipped"),
+            f.coalesce(f.sum(f.when(again, copies)), f.lit(0)).alias("redelivered"),
+        )
+    )

@@ -1,0 +1,286 @@
+"""What MM2 makes of a source's topics, configs, ACLs and groups, beside what the target has.
+
+Each function takes what the clients read and gives rows: expected and found. The rules are those of
+MirrorSourceConnector and MirrorCheckpointTask with their default filters; the checks only compare.
+`before` is what the target had at an earlier moment, when someone looked: without it nobody can say
+whether MM2 or somebody else wrote what stands there now.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from lab.kafka import Acl, GroupOffset, Topic, TopicConfig
+from lab.mm2 import HEARTBEATS, Connector
+
+# Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
+_EXCLUDED: Final = r".*[\-\.]internal, .*\.replica, __.*"
+_EXCLUDED_SINCE_4: Final = r"mm2.*\.internal, .*\.replica, __.*"
+_CONFIGS_EXCLUDED: Final = (
+    r"follower\.replication\.throttled\.replicas, leader\.replication\.throttled\.replicas, "
+    r"message\.timestamp\.difference\.max\.ms, message\.timestamp\.type, "
+    r"unclean\.leader\.election\.enable, min\.insync\.replicas"
+)
+
+Configs = Mapping[str, Mapping[str, TopicConfig]]
+Committed = Mapping[tuple[str, int], GroupOffset]
+
+
+class Rule(StrEnum):
+    """What becomes of one config key of a mirrored topic."""
+
+    COPIED = "copied"  # the target has the source's value
+    RESET = "reset"  # the target's topic has no value of its own
+    UNTOUCHED = "untouched"  # excluded: the target has what it had
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicRow:
+    topic: str
+    remote: str
+    selected: bool
+    internal: bool
+    s_partitions: int
+    t_partitions: int | None  # None: the target has no such topic
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigRow:
+    topic: str
+    key: str
+    rule: str
+    expected: str | None
+    found: str | None
+    judged: bool  # False: untouched, and nobody looked before
+
+
+@dataclass(frozen=True, kw_only=True)
+class AclRow:
+    topic: str
+    pattern: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+    expected: bool
+    found: bool
+    before: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """A group's place in one partition of a mirrored topic, on both sides; -1 where it has none.
+
+    `due_ms`: checkpoints written before it must have been synced by now.
+    `t_before` is None when nobody looked; give it only if no member read on the target since.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    s_committed: int
+    t_committed: int
+    t_before: int | None
+    t_state: str
+    synced: bool
+    due_ms: int
+
+
+def is_internal(connector: Connector, topic: str, *, kafka_4: bool) -> bool:
+    """Whether MM2 never mirrors a topic of this name, whatever was selected."""
+    suffix = connector.checkpoints_topic.removeprefix(connector.source_alias)
+    end = suffix.removesuffix("internal")[-len(connector.separator) :] + "internal"
+    if topic.startswith(("__", ".")) or topic.endswith(suffix):
+        return True
+    if kafka_4:
+        return topic.startswith("mm2") and topic.endswith(end)
+    return topic.endswith((end, ".internal", "-internal"))
+
+
+def is_mirrored(connector: Connector, topic: str, *, kafka_4: bool = False) -> bool:
+    """Whether a source connector mirrors a topic of its source."""
+    excluded = connector.config.get("topics.exclude", connector.config.get("topics.blacklist"))
+    if excluded is None:
+        excluded = _EXCLUDED_SINCE_4 if kafka_4 else _EXCLUDED
+    chosen = connector.selects(topic) and not _matches(excluded, topic)
+    heartbeats = (
+        connector.config.get("heartbeats.replication.enabled") != "false"
+        and (topic if connector.keeps_names else topic.rpartition(connector.separator)[2]) == HEARTBEATS
+    )
+    return (
+        (chosen or heartbeats)
+        and not is_internal(connector, topic, kafka_4=kafka_4)
+        and not _is_cycle(connector, topic)
+    )
+
+
+def topic_rows(
+    connector: Connector, source: Iterable[Topic], target: Iterable[Topic], *, kafka_4: bool = False
+) -> list[TopicRow]:
+    there = {topic.name: topic.partitions for topic in target}
+    return [
+        TopicRow(
+            topic=topic.name,
+            remote=remote,
+            selected=is_mirrored(connector, topic.name, kafka_4=kafka_4),
+            internal=is_internal(connector, topic.name, kafka_4=kafka_4),
+            s_partitions=topic.partitions,
+            # of a name that both clusters use for themselves nothing can be said
+            t_partitions=None if remote == topic.name and topic.internal else there.get(remote),
+        )
+        for topic in source
+        for remote in (connector.remote_topic(topic.name),)
+    ]
+
+
+def config_rows(
+    connector: Connector, source: Configs, target: Configs, before: Configs | None = None
+) -> list[ConfigRow]:
+    """One row per config key of the source's topics; those that are not on the target are left out.
+
+    What the source's broker sets for all its topics is MM2's to ignore or to copy, by version: no row.
+    """
+    return [
+        _config_row(
+            connector, topic, key, config, target[remote], None if before is None else before.get(remote, {})
+        )
+        for topic, configs in source.items()
+        for remote in (connector.remote_topic(topic),)
+        if remote in target
+        for key, config in configs.items()
+        if not config.read_only and not config.sensitive and config.origin != "static_broker_config"
+    ]
+
+
+def _config_row(
+    connector: Connector,
+    topic: str,
+    key: str,
+    config: TopicConfig,
+    target: Mapping[str, TopicConfig],
+    before: Mapping[str, TopicConfig] | None,
+) -> ConfigRow:
+    excluded = connector.config.get("config.properties.exclude", _CONFIGS_EXCLUDED)
+    row = ConfigRow(
+        topic=topic, key=key, rule=Rule.RESET, expected=None, found=_own(target, key), judged=True
+    )
+    if _matches(excluded, key):
+        expected = None if before is None else _own(before, key)
+        return replace(row, rule=Rule.UNTOUCHED, expected=expected, judged=before is not None)
+    if config.default and connector.config.get("use.defaults.from", "target") == "target":
+        return row
+    found = target[key].value if key in target else None
+    return replace(row, rule=Rule.COPIED, expected=config.value, found=found)
+
+
+def _own(configs: Mapping[str, TopicConfig], key: str) -> str | None:
+    return configs[key].value if key in configs and configs[key].own else None
+
+
+def acl_rows(
+    connector: Connector,
+    source: Iterable[Acl],
+    target: Iterable[Acl],
+    before: Iterable[Acl] | None = None,
+    *,
+    kafka_4: bool = False,
+) -> list[AclRow]:
+    """What must be there, and whatever else the target has for names that the connector gives."""
+    expected = {
+        copied
+        for acl in source
+        if (copied := _copied(connector, acl)) and is_mirrored(connector, acl.name, kafka_4=kafka_4)
+    }
+    prefix = connector.remote_topic("")
+    found = {
+        acl
+        for acl in target
+        if acl in expected or (acl.resource == "topic" and prefix and acl.name.startswith(prefix))
+    }
+    earlier = None if before is None else set(before)
+    return [
+        AclRow(
+            topic=acl.name,
+            pattern=acl.pattern,
+            principal=acl.principal,
+            host=acl.host,
+            operation=acl.operation,
+            permission=acl.permission,
+            expected=acl in expected,
+            found=acl in found,
+            before=None if earlier is None else acl in earlier,
+        )
+        for acl in sorted(expected | found)
+    ]
+
+
+def _copied(connector: Connector, acl: Acl) -> Acl | None:
+    """What becomes of an ACL: only literal ones of topics are copied, and never the right to write."""
+    if acl.resource != "topic" or acl.pattern != "literal":
+        return None
+    if acl.permission == "allow" and acl.operation == "write":
+        return None
+    reading = acl.permission == "allow" and acl.operation == "all"
+    return replace(acl, name=connector.remote_topic(acl.name), operation="read" if reading else acl.operation)
+
+
+def group_rows(
+    connector: Connector,
+    topic: str,
+    source: Mapping[str, Committed],
+    target: Mapping[str, Committed],
+    t_states: Mapping[str, str],
+    *,
+    due_ms: int,
+    before: Mapping[str, Committed] | None = None,
+) -> list[GroupRow]:
+    """One row per group and partition that it has committed on the source, for one source topic.
+
+    `connector` is the checkpoint connector; its groups are left out that it does not select.
+    """
+    remote = connector.remote_topic(topic)
+    synced = connector.config.get("sync.group.offsets.enabled") == "true"
+    return [
+        GroupRow(
+            group=group,
+            topic=remote,
+            partition=partition,
+            s_committed=committed.offset,
+            t_committed=_offset(target, group, remote, partition),
+            t_before=None if before is None else _offset(before, group, remote, partition),
+            t_state=t_states.get(group, "absent"),
+            synced=synced,
+            due_ms=due_ms,
+        )
+        for group, places in sorted(source.items())
+        if is_synced_group(connector, group)
+        for (name, partition), committed in sorted(places.items())
+        if name == topic
+    ]
+
+
+def is_synced_group(connector: Connector, group: str) -> bool:
+    excluded = connector.config.get("groups.exclude", "console-consumer-.*, connect-.*, __.*")
+    return _matches(connector.config.get("groups", ".*"), group) and not _matches(excluded, group)
+
+
+def _offset(committed: Mapping[str, Committed], group: str, topic: str, partition: int) -> int:
+    place = committed.get(group, {}).get((topic, partition))
+    return -1 if place is None else place.offset
+
+
+def _is_cycle(connector: Connector, topic: str) -> bool:
+    """Whether a topic came from the target in the first place; without prefixes nobody can know."""
+    if connector.keeps_names:
+        return False
+    return connector.target_alias in topic.split(connector.separator)[:-1]
+
+
+def _matches(patterns: str, name: str) -> bool:
+    """Whether a name is in a list of names and regular expressions, as MM2 writes such lists."""
+    try:
+        return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
+    except re.error:
+        return False  # Java's syntax is another one

@@ -1,0 +1,358 @@
+"""What MM2 writes for itself, and copies besides records, is decoded and judged as it really is.
+
+Claim: offset syncs, checkpoints and heartbeats of a running MM2 decode, in Python and in Spark, to what
+Kafka's own formatters print and the clients say; topic configs, ACLs and group offsets on the target
+are what the rules in lab.parity expect; and the checks over all this pass.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from lab import offsets
+from lab.checks import run_checks
+from lab.checks.acls import SameAcls
+from lab.checks.checkpoints import MonotonicCheckpoints
+from lab.checks.coverage import CheckpointCoverage
+from lab.checks.group_offsets import SyncedGroupOffsets
+from lab.checks.sync_pairs import TrueSyncPairs
+from lab.checks.tightness import TightTranslation
+from lab.checks.topic_configs import SameTopicConfigs
+from lab.checks.topic_set import SameTopics
+from lab.checks.translation import SafeTranslation
+from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
+from lab.harness import Lab
+from lab.internals import checkpoints_table, groups_table, rows_table, syncs_table
+from lab.kafka import Acl, Cluster, ClusterError, Record
+from lab.mm2 import CHECKPOINT, HEARTBEAT, Connector
+from lab.parity import (
+    AclRow,
+    ConfigRow,
+    GroupRow,
+    Rule,
+    TopicRow,
+    acl_rows,
+    config_rows,
+    group_rows,
+    topic_rows,
+)
+from lab.spark import topic_frame
+from lab.verdict import Outcome
+from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
+from lab.workload import Plan, produce
+
+pytestmark = pytest.mark.topology("basic-mirror")
+
+ORDERS, GUARDED = "internals_orders", "internals_guarded"
+HEAD, BEHIND = "billing", "audit-é"
+RECORDS, READ_BEHIND, LAG_MAX = 400, 150, 10
+FORMATTERS = "org.apache.kafka.connect.mirror.formatters"
+SERVICES = {"source": ("broker", "broker:29092"), "target": ("broker2", "broker2:29093")}
+
+
+def acl(principal: str, operation: str, *, permission: str = "allow", pattern: str = "literal") -> Acl:
+    return Acl(
+        resource="topic",
+        name=GUARDED,
+        pattern=pattern,
+        principal=f"User:{principal}",
+        host="*",
+        operation=operation,
+        permission=permission,
+    )
+
+
+@pytest.fixture(scope="module")
+def source_connector(lab: Lab) -> Connector:
+    config = lab.connector(
+        "test_mirror",
+        topics=f"{ORDERS},{GUARDED}",
+        **{
+            "offset.lag.max": str(LAG_MAX),
+            "sync.topic.configs.interval.seconds": "1",
+            "sync.topic.acls.interval.seconds": "1",
+        },
+    ).config
+    return Connector(name="internals-source", config=config)
+
+
+@pytest.fixture(scope="module")
+def checkpoint_connector(source_connector: Connector) -> Connector:
+    return _sibling(
+        source_connector,
+        CHECKPOINT,
+        **{
+            "topics": ORDERS,
+            "groups": f"{HEAD},{BEHIND}",
+            "emit.checkpoints.interval.seconds": "1",
+            "sync.group.offsets.enabled": "true",
+            "sync.group.offsets.interval.seconds": "1",
+            "refresh.groups.interval.seconds": "1",
+            "checkpoints.topic.replication.factor": "1",
+        },
+    )
+
+
+def _sibling(connector: Connector, kind: str, **config: str) -> Connector:
+    shared = ("cluster.alias", "bootstrap.servers")
+    taken = {key: value for key, value in connector.config.items() if key.endswith(shared)}
+    name = f"internals-{kind.rpartition('.Mirror')[2].removesuffix('Connector').lower()}"
+    return Connector(name=name, config={"connector.class": kind, **taken, **config})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def flow(lab: Lab, source_connector: Connector, checkpoint_connector: Connector) -> Iterator[None]:
+    """Records, two groups, one at the head and one behind, and the three connectors at work."""
+    lab.source.create_topic(
+        ORDERS, partitions=2, configs={"retention.ms": "7200000", "segment.ms": "3600000"}
+    )
+    granted = [acl("reader", "read"), acl("writer", "write"), acl("owner", "all")]
+    granted += [acl("nobody", "write", permission="deny"), acl("team", "read", pattern="prefixed")]
+    for each in granted:
+        lab.source.create_acl(each)
+    try:
+        lab.deploy(source_connector)
+        remote = source_connector.remote_topic(ORDERS)
+        for part in range(4):  # syncs come with time, so that the group behind has one near it
+            plan = Plan(run=f"internals{part}", records=RECORDS // 4)
+            assert produce(lab.source, ORDERS, plan, lambda _: None).acked == RECORDS // 4
+            lab.target.wait_for_records(
+                remote, at_least=(part + 1) * RECORDS // 4, timeout_s=RECORDS_ARRIVE_S
+            )
+        for group, count in ((HEAD, RECORDS), (BEHIND, READ_BEHIND)):
+            lab.shell(
+                "broker",
+                f"kafka-console-consumer --bootstrap-server broker:29092 --topic {ORDERS} --from-beginning "
+                f"--group '{group}' --max-messages {count} >/dev/null 2>&1",
+            )
+        heartbeats = {"emit.heartbeats.interval.seconds": "1", "heartbeats.topic.replication.factor": "1"}
+        lab.deploy(_sibling(source_connector, HEARTBEAT, **heartbeats))
+        lab.deploy(checkpoint_connector)
+        wait_until(
+            lambda: _synced(lab, checkpoint_connector),
+            timeout_s=RECORDS_ARRIVE_S,
+            what=f'group "{HEAD}" synced to the target',
+            transient=(ClusterError,),  # its first group ever makes the cluster create their topic
+        )
+        yield
+    finally:
+        for cluster in (lab.source, lab.target):
+            for each in cluster.acls() or ():
+                if each.name.endswith(GUARDED):
+                    cluster.delete_acl(each)
+
+
+def _synced(lab: Lab, connector: Connector) -> bool | NotYet:
+    """All that is at the head on the source is close to it on the target."""
+    remote = connector.remote_topic(ORDERS)
+    committed = lab.target.group_offsets(HEAD)
+    ends = lab.target.offsets(remote)
+    near = [
+        p for p in ends if (remote, p) in committed and ends[p].end - committed[remote, p].offset < LAG_MAX
+    ]
+    return True if len(near) == 2 else NotYet(f"{ {p: o.offset for (_, p), o in committed.items()} }")
+
+
+def _read(cluster: Cluster, topic: str) -> list[Record]:
+    ends = cluster.offsets(topic)
+    found = [r for r in cluster.read(topic, from_start=True, idle_s=2) if r.offset < ends[r.partition].end]
+    assert found, f"nothing in {topic}"
+    return found
+
+
+def _frame(lab: Lab, cluster: Cluster, topic: str) -> DataFrame:
+    bootstrap = lab.internal_bootstrap(cluster.alias)
+    return topic_frame(lab.spark, topic, cluster.offsets(topic), bootstrap=bootstrap)
+
+
+def _printed(lab: Lab, cluster: Cluster, topic: str, formatter: str, count: int) -> list[str]:
+    """What Kafka's own formatter prints of the first so many records."""
+    broker, address = SERVICES[cluster.alias]
+    return lab.shell(
+        broker,
+        f"kafka-console-consumer --bootstrap-server {address} --topic {topic} --from-beginning "
+        f"--max-messages {count} --timeout-ms 20000 --formatter {FORMATTERS}.{formatter} 2>/dev/null",
+    ).splitlines()
+
+
+def _same(plain: list[object], frame: DataFrame, count: int) -> None:
+    """Spark's rows are the plain dataclasses, field by field."""
+    rows = frame.withColumnRenamed("position", "offset").orderBy("offset").limit(count).collect()
+    assert [row.asDict() for row in rows] == [vars(each) for each in plain]
+
+
+def test_offset_syncs_are_what_kafkas_formatter_prints(lab: Lab, source_connector: Connector) -> None:
+    topic = source_connector.offset_syncs_topic
+    records = _read(lab.source, topic)
+    syncs = [s for r in records if (s := offsets.offset_sync(r))]
+    told = [
+        f"OffsetSync{{topicPartition={s.topic}-{s.partition}, upstreamOffset={s.upstream}, "
+        f"downstreamOffset={s.downstream}}}"
+        for s in syncs
+    ]
+    assert _printed(lab, lab.source, topic, "OffsetSyncFormatter", len(told)) == told
+    _same(list(syncs), offsets.offset_syncs(_frame(lab, lab.source, topic)), len(syncs))
+    assert {s.topic for s in syncs} == {ORDERS}
+    assert {s.partition for s in syncs} == {0, 1}
+
+
+def test_checkpoints_are_what_kafkas_formatter_prints_and_the_groups_committed(
+    lab: Lab, checkpoint_connector: Connector
+) -> None:
+    topic = checkpoint_connector.checkpoints_topic
+    records = _read(lab.target, topic)
+    checkpoints = [c for r in records if (c := offsets.checkpoint(r))]
+    told = [
+        f"Checkpoint{{consumerGroupId={c.group}, topicPartition={c.topic}-{c.partition}, "
+        f"upstreamOffset={c.upstream}, downstreamOffset={c.downstream}, metadata={c.metadata}}}"
+        for c in checkpoints
+    ]
+    assert _printed(lab, lab.target, topic, "CheckpointFormatter", len(told)) == told
+    _same(list(checkpoints), offsets.checkpoints(_frame(lab, lab.target, topic)), len(checkpoints))
+    committed = lab.source.group_offsets(HEAD)
+    latest = {c.partition: c.upstream for c in checkpoints if c.group == HEAD}
+    assert latest == {partition: place.offset for (_, partition), place in committed.items()}
+    assert {c.topic for c in checkpoints} == {checkpoint_connector.remote_topic(ORDERS)}
+
+
+def test_heartbeats_carry_the_workers_clock_and_both_aliases(lab: Lab, source_connector: Connector) -> None:
+    topic = source_connector.heartbeats_topic
+    records = _read(lab.target, topic)
+    beats = [b for r in records if (b := offsets.heartbeat(r))]
+    told = [
+        f"Heartbeat{{sourceClusterAlias={b.source}, targetClusterAlias={b.target}, "
+        f"timestamp={b.timestamp_ms}}}"
+        for b in beats
+    ]
+    assert _printed(lab, lab.target, topic, "HeartbeatFormatter", len(told)) == told
+    _same(list(beats), offsets.heartbeats(_frame(lab, lab.target, topic)), len(beats))
+    assert {(b.source, b.target) for b in beats} == {("source", "target")}
+    assert all(b.timestamp_ms == b.written_ms for b in beats)
+
+
+def test_the_checks_over_syncs_checkpoints_and_groups_pass(
+    lab: Lab, source_connector: Connector, checkpoint_connector: Connector
+) -> None:
+    """MM2's topics are frozen first, then the groups, then the mirrored topics."""
+    remote = source_connector.remote_topic(ORDERS)
+    syncs = offsets.offset_syncs(_frame(lab, lab.source, source_connector.offset_syncs_topic))
+    checkpoints = offsets.checkpoints(_frame(lab, lab.target, checkpoint_connector.checkpoints_topic))
+    groups = (HEAD, BEHIND)
+    rows = group_rows(
+        checkpoint_connector,
+        ORDERS,
+        {group: lab.source.group_offsets(group) for group in groups},
+        {group: lab.target.group_offsets(group) for group in groups},
+        lab.target.group_states(),
+        due_ms=int(time.time() * 1000) - 5_000,
+    )
+    assert len(rows) == 4
+    case = f.lit(0).alias("case")
+    with evidence(_histories(lab, remote)) as found:
+        tables = {
+            "syncs": syncs_table(
+                syncs.where(f.col("topic") == ORDERS).select(case, "*"), found["records"], found["partitions"]
+            ),
+            "checkpoints": checkpoints_table(checkpoints.select(case, "*")),
+            "groups": groups_table(
+                rows_table(lab.spark, GroupRow, rows),
+                checkpoints.where(f.col("topic") == remote).select(case, "*"),
+                found["records"],
+                found["partitions"],
+            ),
+        }
+        checks = (
+            *(TrueSyncPairs(), SafeTranslation(), TightTranslation(offset_lag_max=LAG_MAX)),
+            *(MonotonicCheckpoints(), CheckpointCoverage(), SyncedGroupOffsets()),
+        )
+        verdicts = {v.check: v for v in run_checks(tables, checks)[0]}
+    assert {check: v.outcome for check, v in verdicts.items()} == dict.fromkeys(verdicts, Outcome.PASS), (
+        verdicts
+    )
+    assert verdicts["sync pairs"].counts["judged"] == verdicts["sync pairs"].counts["pairs"]
+    assert verdicts["tightness"].counts["at_head"] == 2
+    assert verdicts["tightness"].counts["behind"] >= 1
+
+
+def _histories(lab: Lab, remote: str) -> Histories:
+    ends = {"s": lab.source.offsets(ORDERS), "t": lab.target.offsets(remote)}
+    frames = {
+        side: topic_frame(lab.spark, topic, ends[side], bootstrap=lab.internal_bootstrap(alias)).select(
+            f.lit(0).alias("case"),
+            *("partition", "offset", f.unix_millis("timestamp").alias("timestamp")),
+            f.col("timestampType").alias("timestamp_type"),
+            *("key", "value", "headers"),
+        )
+        for side, topic, alias in (("s", ORDERS, "source"), ("t", remote, "target"))
+    }
+    partitions = [
+        (0, p, s.start, s.end, 0, ends["t"][p].start, ends["t"][p].end, 0, False, False)
+        for p, s in ends["s"].items()
+    ]
+    return Histories(
+        source=frames["s"],
+        target=frames["t"],
+        ledger=lab.spark.createDataFrame([], LEDGER_COLUMNS),
+        partitions=lab.spark.createDataFrame(partitions, PARTITION_COLUMNS),
+    )
+
+
+def test_a_targets_own_config_is_reset_and_an_excluded_one_is_left_alone(
+    lab: Lab, source_connector: Connector
+) -> None:
+    """MM2 resets what the target alone has set: the source's default wins, as a reset."""
+    remote = source_connector.remote_topic(ORDERS)
+    before = lab.target.topic_configs([remote])
+    lab.source.set_topic_config(ORDERS, **{"segment.ms": "5000000", "min.insync.replicas": "2"})
+    lab.target.set_topic_config(remote, **{"max.message.bytes": "1500000"})
+    rows: list[ConfigRow] = []
+
+    def observe() -> bool | NotYet:
+        rows[:] = config_rows(
+            source_connector,
+            lab.source.topic_configs([ORDERS]),
+            lab.target.topic_configs([remote]),
+            before,
+        )
+        wrong = [r for r in rows if r.judged and r.expected != r.found]
+        return NotYet(str(wrong)) if wrong else True
+
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="topic configs as MM2's rules have them")
+    by_key = {row.key: row for row in rows}
+    assert (by_key["segment.ms"].rule, by_key["segment.ms"].found) == (Rule.COPIED, "5000000")
+    assert (by_key["max.message.bytes"].rule, by_key["max.message.bytes"].found) == (Rule.RESET, None)
+    assert by_key["min.insync.replicas"].rule == Rule.UNTOUCHED
+    assert _judged(lab, {"configs": (ConfigRow, rows)}, SameTopicConfigs()) == Outcome.PASS
+
+
+def test_acls_of_topics_are_copied_without_the_right_to_write(lab: Lab, source_connector: Connector) -> None:
+    rows: list[AclRow] = []
+
+    def observe() -> bool | NotYet:
+        rows[:] = acl_rows(source_connector, lab.source.acls() or [], lab.target.acls() or [], before=[])
+        return NotYet(str(rows)) if any(r.expected and not r.found for r in rows) else True
+
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="ACLs as MM2 copies them")
+    assert [(r.principal, r.operation, r.permission, r.expected, r.found) for r in rows] == [
+        ("User:nobody", "write", "deny", True, True),
+        ("User:owner", "read", "allow", True, True),
+        ("User:reader", "read", "allow", True, True),
+    ]
+    assert _judged(lab, {"acls": (AclRow, rows)}, SameAcls()) == Outcome.PASS
+
+
+def test_selected_topics_are_there_and_internal_ones_are_not(lab: Lab, source_connector: Connector) -> None:
+    rows = topic_rows(source_connector, lab.source.topics(), lab.target.topics())
+    chosen = {row.topic: row.t_partitions for row in rows if row.selected}
+    assert chosen == {ORDERS: 2}
+    internal = {row.topic for row in rows if row.internal}
+    assert {source_connector.offset_syncs_topic, "__consumer_offsets"} <= internal
+    assert _judged(lab, {"topics": (TopicRow, rows)}, SameTopics()) == Outcome.PASS
+
+
+def _judged(lab: Lab, rows: Mapping[str, tuple[type, list]], check: object) -> Outcome:  # type: ignore[type-arg]
+    tables = {name: rows_table(lab.spark, kind, found) for name, (kind, found) in rows.items()}
+    return run_checks(tables, [check])[0][0].outcome  # type: ignore[list-item]
