@@ -1,5 +1,6 @@
 """Kafka Connect's REST API: connectors, their tasks and what the worker thinks of a config."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -141,6 +142,21 @@ class Connect:
     def stop(self, name: str) -> None:
         self._request("PUT", f"{_at(name)}/stop")
 
+    def rewind(self, name: str, topic: str, positions: Mapping[int, int], *, source_alias: str) -> None:
+        """Let a source connector read a topic's partitions again from these offsets (Kafka 3.6 or later)."""
+        offsets = [
+            {
+                # The worker stores the last offset that was read, and goes on after it.
+                "partition": {"cluster": source_alias, "topic": topic, "partition": partition},
+                "offset": {"offset": first - 1} if first else None,
+            }
+            for partition, first in positions.items()
+        ]
+        self.stop(name)
+        self._wait_until_stopped(name)
+        self._retrying("PATCH", f"{_at(name)}/offsets", json={"offsets": offsets})
+        self.resume(name)
+
     def forget(self, name: str) -> None:
         """Delete a connector and how far it got; under its name another one then starts anew.
 
@@ -148,14 +164,21 @@ class Connect:
         where the old one ended, and what lies before is silently lost. Needs Kafka 3.6 or later.
         """
         self.stop(name)
+        self._wait_until_stopped(name)
+        self._retrying("DELETE", f"{_at(name)}/offsets")
+        self.delete(name)
+
+    def _wait_until_stopped(self, name: str) -> None:
+        def observe() -> bool | NotYet:
+            status = self.status(name)
+            return True if status.state == "STOPPED" and not status.tasks else NotYet(str(status))
+
         wait_until(
-            lambda: True if self.status(name).state == "STOPPED" else NotYet(self.status(name).state),
+            observe,
             timeout_s=CONNECTOR_RUNS_S,
             what=f'connector "{name}" STOPPED',
             transient=(Rebalancing,),
         )
-        self._retrying("DELETE", f"{_at(name)}/offsets")
-        self.delete(name)
 
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """How far the connector got in each source partition, as last flushed (Kafka 3.5 and later)."""

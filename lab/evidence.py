@@ -144,9 +144,8 @@ def _of_side(prefix: str, side: int) -> list[Column]:
 def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
     """Each record with its id, hashes of what must not change, and whether its payload is intact."""
     content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
-    headers = f.xxhash64(
-        f.transform("headers", lambda h: f.struct(h["key"], h["value"].isNull(), h["value"]))
-    )
+    # With their number, since of a header that has no value only the key is hashed.
+    headers = f.xxhash64(f.coalesce(f.size("headers"), f.lit(0)), "headers")
     found = _with_lab_id(records, histories.runs) if histories.runs else _without_lab_id(records)
     made_by_lab = f.col("lab_id").isNotNull()
     return found.select(
@@ -176,8 +175,7 @@ def _without_lab_id(records: DataFrame) -> DataFrame:
 
 def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
     pattern = rf"^({'|'.join(runs)})-(0|[1-9]\d{{0,8}})-(0|[1-9]\d{{0,17}})$"
-    text = f.col("value").cast("string")
-    claimed = f.substring_index(text, " ", 1)
+    claimed = f.substring_index(f.col("value").cast("string"), " ", 1)
     header = f.col("named").cast("string")
     # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.
     decoded = f.when(
@@ -187,7 +185,7 @@ def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
     return (
         records.withColumn("claimed", f.when(claimed.rlike(pattern), claimed))
         .withColumn("named", f.expr(f"get(filter(headers, h -> h.key = '{HEADER}'), 0).value"))
-        .withColumn("confirmed", f.coalesce(text == _payload(f.col("claimed"), f.length(text)), _NO))
+        .withColumn("confirmed", f.coalesce(f.col("value") == _payload(f.col("claimed")), _NO))
         .withColumn(
             "lab_id",
             f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce(in_header, f.col("claimed"))),
@@ -196,16 +194,17 @@ def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
     )
 
 
-def _payload(identity: Column, size: Column) -> Column:
-    """What lab.records.payload makes of an id, as an expression."""
-    room = size - f.length(identity) - 1
-    repeated = f.repeat(f.sha2(identity, 256), (room / 64 + 1).cast("int"))
-    whole = f.concat(identity, f.lit(" "), f.substring(repeated, f.lit(1), room))
-    return f.when(room > 0, whole).otherwise(identity)
+def _payload(identity: Column) -> Column:
+    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are counted slowly."""
+    size, taken = f.length("value"), f.length(identity) + 1
+    filler = f.repeat(f.sha2(identity, 256), (size / 64 + 1).cast("int")).cast("binary")
+    start = f.concat(identity, f.lit(" ")).cast("binary")
+    whole = f.concat(start, f.substring(filler, f.lit(1), size - taken))
+    return f.when(size > taken, whole).otherwise(identity.cast("binary"))
 
 
 def _part(number: int) -> Column:
-    return f.split_part(f.col("lab_id"), f.lit("-"), f.lit(number))
+    return f.substring_index(f.substring_index("lab_id", "-", number), "-", -1)
 
 
 def _index(run: Column, runs: Sequence[str]) -> Column:

@@ -234,6 +234,13 @@ class Cluster:
         with _translated(f'deleting topic "{topic}" in cluster "{self.alias}"'):
             self._admin.delete_topics([topic], request_timeout=REQUEST_S)[topic].result()
 
+    def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        """Delete what lies before an offset of each partition, as retention does when it passes."""
+        positions = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
+        with _translated(f'deleting records of topic "{topic}" in cluster "{self.alias}"'):
+            for future in self._admin.delete_records(positions, request_timeout=REQUEST_S).values():
+                future.result()
+
     def wait_for_topic(self, topic: str, *, timeout_s: float = TOPIC_APPEARS_S) -> None:
         wait_until(
             lambda: True if self.has_topic(topic) else NotYet("not in the topic list"),

@@ -6,7 +6,8 @@ are what the rules in lab.parity expect; and the checks over all this pass.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 import pytest
 from pyspark.sql import DataFrame
@@ -40,9 +41,10 @@ from lab.parity import (
     topic_rows,
 )
 from lab.spark import topic_frame
-from lab.verdict import Outcome
+from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, produce
+from scenarios.verifier import internals as generated
 
 pytestmark = pytest.mark.topology("basic-mirror")
 
@@ -157,8 +159,8 @@ def _synced(lab: Lab, connector: Connector) -> bool | NotYet:
 
 
 def _read(cluster: Cluster, topic: str) -> list[Record]:
-    ends = cluster.offsets(topic)
-    found = [r for r in cluster.read(topic, from_start=True, idle_s=2) if r.offset < ends[r.partition].end]
+    count = sum(place.count for place in cluster.offsets(topic).values())
+    found = list(islice(cluster.read(topic, from_start=True, idle_s=5), count))
     assert found, f"nothing in {topic}"
     return found
 
@@ -342,6 +344,31 @@ def test_acls_of_topics_are_copied_without_the_right_to_write(lab: Lab, source_c
         ("User:reader", "read", "allow", True, True),
     ]
     assert _judged(lab, {"acls": (AclRow, rows)}, SameAcls()) == Outcome.PASS
+
+
+CLEAN = 60  # random histories without a defect
+
+
+def test_every_defect_fires_its_check_and_its_companions_only(lab: Lab) -> None:
+    """Generated doings of MM2, all in one batch: 60 without a defect, then each defect in three."""
+    clean = [generated.clean(seed) for seed in range(CLEAN)]
+    spoiled = [(defect, generated.clean(1_000 + n)) for defect in generated.DEFECTS for n in range(3)]
+    expected = [defect.spoil(doings) for defect, doings in spoiled]
+    cases = [*clean, *(doings for _, doings in spoiled)]
+    with generated.tables(lab.spark, cases) as tables:
+        judged = run_checks(tables, generated.CHECKS, range(len(cases)))
+    alarms = {seed: failed for seed in range(CLEAN) if (failed := _failed(judged[seed]))}
+    assert alarms == {}
+    assert all(v.outcome is Outcome.PASS for seed in range(CLEAN) for v in judged[seed])
+    for case, ((defect, _), named) in enumerate(zip(spoiled, expected, strict=True), start=CLEAN):
+        failed = _failed(judged[case])
+        assert set(failed) == {defect.fires} | defect.companions, (defect.name, failed)
+        shown = [{key: row.get(key) for key in named} for row in failed[defect.fires].first]
+        assert dict(named) in shown, (defect.name, named, failed[defect.fires].first)
+
+
+def _failed(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+    return {v.check: v for v in verdicts if v.outcome is Outcome.FAIL}
 
 
 def test_selected_topics_are_there_and_internal_ones_are_not(lab: Lab, source_connector: Connector) -> None:
