@@ -7,10 +7,14 @@ less. One file per benchmark, one line in `BENCHMARKS`.
 from collections.abc import Callable
 from typing import Final
 
-from lab.bench import produce, up
-from lab.bench.measured import Measured
+from lab.bench import produce, up, verify
+from lab.bench.measured import Effort, Measured
 
 Say = Callable[[str], None]
-BENCHMARKS: Final[dict[str, Callable[[int, Say], Measured]]] = {"up": up.measure, "produce": produce.measure}
+BENCHMARKS: Final[dict[str, Callable[[Effort, Say], Measured]]] = {
+    "up": up.measure,
+    "produce": produce.measure,
+    "verify": verify.measure,
+}
 
-__all__ = ["BENCHMARKS", "Measured", "Say"]
+__all__ = ["BENCHMARKS", "Effort", "Measured", "Say"]

@@ -5,6 +5,14 @@ from statistics import median
 
 
 @dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much to measure: rounds of each contestant, and records where a benchmark has some."""
+
+    rounds: int = 5
+    records: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     title: str
     ours: str

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from lab import engine, images, leases, topology
-from lab.bench.measured import Measured
+from lab.bench.measured import Effort, Measured
 from lab.engine import Project
 from lab.errors import LabError
 from lab.harness import Lab, bring_down
@@ -24,12 +24,13 @@ _BY_HAND: Final = "lab-bench-by-hand"
 _COMMAND: Final = (sys.executable, "-m", "lab")
 
 
-def measure(rounds: int, say: Callable[[str], None]) -> Measured:
+def measure(effort: Effort, say: Callable[[str], None]) -> Measured:
     """Alternate both, each from nothing to healthy and away again."""
     if stale := images.missing(kafka_version()):
         raise LabError(
             f"image {stale[0].tag} is not built", 'run "lab images" first, so that no build is timed'
         )
+    rounds = effort.rounds
     seconds: dict[str, list[float]] = {OURS: [], THEIRS: []}
     first_records = []
     for number in range(rounds):

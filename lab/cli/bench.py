@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lab.bench import BENCHMARKS
+from lab.bench import BENCHMARKS, Effort
 from lab.cli import console
 from lab.cli.options import Json
 from lab.errors import BadInput, nearest
@@ -17,13 +17,16 @@ def register(app: typer.Typer) -> None:
 def bench(
     what: Annotated[str, typer.Argument(help=f"One of: {', '.join(BENCHMARKS)}.")],
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds of each contestant.")] = 5,
+    records: Annotated[
+        int | None, typer.Option(min=1, help="Records of a round, where the benchmark has some.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Measure two ways of doing one thing, turn by turn, and give their ratio."""
     if what not in BENCHMARKS:
         raise BadInput(f'no benchmark named "{what}"', nearest(what, list(BENCHMARKS)))
     with console.step(console.Steps(), f"bench {what}") as say:
-        measured = BENCHMARKS[what](rounds, say)
+        measured = BENCHMARKS[what](Effort(rounds=rounds, records=records), say)
     data = {
         "title": measured.title,
         "ratio": round(measured.ratio, 3),

@@ -76,7 +76,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], 
     if not rows:
         results.print(f"[bold]{escape(title)}[/bold]: {escape(empty)}", soft_wrap=True)
         return
-    grid = Table(title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    results.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)  # a Table would fold it to its own width
+    grid = Table(box=None, pad_edge=False, header_style="dim")
     for position, column in enumerate(columns):
         numeric = all(isinstance(row[position], int | float) for row in rows)
         grid.add_column(column, justify="right" if numeric else "left", overflow="fold")

@@ -1,0 +1,116 @@
+"""The verdict against what people do without it: a Python process with sets, and sort and comm."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from lab.bench.measured import Effort, Measured
+from lab.errors import LabError
+from lab.harness import Lab, Wish, bring_down
+from lab.mm2 import BYTES_CONVERTER
+from lab.records import Plan
+from lab.run import Run
+from lab.verdict import Outcome
+from lab.workload import Producing
+
+OURS: Final = "lab verify, all checks"
+PYTHON: Final = "one Python process"
+CONSOLE: Final = "console consumers, sort, comm"
+_NAME: Final = "bench-verify"
+_SIZE_BYTES: Final = 200
+_PARTITIONS: Final = 4
+_MIRROR_S: Final = 1_800.0
+_FAST: Final = {
+    "producer.override.linger.ms": "50",
+    "producer.override.batch.size": "262144",
+    "source.consumer.max.poll.records": "4000",
+    "tasks.max": "2",
+    "header.converter": BYTES_CONVERTER,
+}
+_READER: Final = "from lab.bench.plain_reader import main; import sys; sys.stdout.write(main())"
+
+
+def measure(effort: Effort, say: Callable[[str], None]) -> Measured:
+    """All three over the same mirrored topic, turn by turn; the verdict of each must be "all is well"."""
+    records = effort.records or 1_000_000
+    lab = Lab.up(Wish(topology="basic-mirror", name=_NAME))
+    try:
+        say(f"{records:,} records into the source and over to the target")
+        _mirrored(lab, records)
+        contestants = {OURS: _ours, PYTHON: _python, CONSOLE: _console}
+        seconds: dict[str, list[float]] = {name: [] for name in contestants}
+        also: dict[str, float] = {}
+        for number in range(effort.rounds):
+            for name, contestant in contestants.items():
+                say(f"round {number + 1} of {effort.rounds}: {name}")
+                begin = time.monotonic()
+                also |= contestant(lab, records)
+                seconds[name].append(time.monotonic() - begin)
+        also |= {f"records/s, {name}": 2 * records / min(all_) for name, all_ in seconds.items()}
+        return Measured(
+            title=f"judging {records:,} mirrored records of {_SIZE_BYTES} bytes (records/s count both topics)",
+            ours=OURS,
+            theirs=PYTHON,
+            seconds=seconds,
+            also=also,
+        )
+    finally:
+        lab.close()
+        bring_down(_NAME)
+
+
+def _mirrored(lab: Lab, records: int) -> None:
+    run = Run.open("bench-verify", topology="basic-mirror")
+    lab.source.create_topic("bench", partitions=_PARTITIONS)
+    plan = Plan(run=f"{int(time.time()):08x}"[-8:], records=records, size_bytes=_SIZE_BYTES)
+    with Producing(lab.source, "bench", plan, run.path) as producing:
+        producing.wait()
+    lab.deploy(lab.connector("test_mirror", topics="bench", **_FAST))
+    lab.target.wait_for_records("source.bench", at_least=records, timeout_s=_MIRROR_S)
+    run.close("mirrored")
+
+
+def _ours(lab: Lab, records: int) -> dict[str, float]:
+    judged = lab.verify("bench")
+    if judged.outcome is not Outcome.PASS:
+        bad = [f"{v.check}: {v.meaning}" for v in judged.verdicts if v.outcome is Outcome.FAIL]
+        raise LabError(f"the verdict is {judged.outcome}: {'; '.join(bad)}")
+    return {f"s, {OURS}: {stage['name']}": stage["seconds"] for stage in judged.stages} | {
+        f"peak MB, {OURS}: Spark's container": _container_peak_mb(lab)
+    }
+
+
+def _container_peak_mb(lab: Lab) -> float:
+    files = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes /sys/fs/cgroup/memory.peak"
+    return int(lab.shell("spark", f"cat {files} 2>/dev/null || true").split()[0]) / 2**20
+
+
+def _python(lab: Lab, records: int) -> dict[str, float]:
+    addresses = (lab.source.bootstrap, "bench", lab.target.bootstrap, "source.bench")
+    done = subprocess.run(
+        [sys.executable, "-c", _READER, *addresses], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise LabError(f"the Python reader failed: {done.stderr.strip().splitlines()[-1]}")
+    found = json.loads(done.stdout)
+    if found["records"] != records or found["lost"] or found["duplicates"]:
+        raise LabError(f"the Python reader found {found}")
+    return {f"peak MB, {PYTHON}": found["peak_kb"] / 1024}
+
+
+def _console(lab: Lab, records: int) -> dict[str, float]:
+    """Reads with Kafka's own consumer into files beside the brokers, and compares the sorted lines."""
+    script = " && ".join(
+        f"kafka-console-consumer --from-beginning --max-messages {records} --topic {topic} "
+        f"--bootstrap-server {address} 2>/dev/null | sort -S 512M > /tmp/{topic}.txt"
+        for topic, address in (("bench", "broker:29092"), ("source.bench", "broker2:29093"))
+    )
+    different = lab.shell(
+        "connect", f"{script} && comm -3 /tmp/bench.txt /tmp/source.bench.txt | wc -l; rm /tmp/*.txt"
+    )
+    if different.strip() != "0":
+        raise LabError(f"comm found {different.strip()} different lines")
+    return {}
