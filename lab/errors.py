@@ -48,9 +48,11 @@ class Interrupted(LabError):
     exit_code = 130
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """A hint for a mistyped name: the closest known one, or all of them."""
+def nearest(name: str, known: list[str], *, more: str = "") -> str:
+    """A hint for a mistyped name: the closest known one, or all of them; then `more`."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1, cutoff=0.5)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(sorted(known)) or 'none'}"
+    if close:
+        return f'did you mean "{close[0]}"? {more}'.rstrip()
+    return f"known: {', '.join(sorted(known)) or 'none'}" + (f"; {more}" if more else "")

@@ -128,9 +128,14 @@ class Connector:
         """Where the heartbeat connector writes: in the cluster of its worker's producer."""
         return HEARTBEATS
 
-    def _internal(self, *parts: str) -> str:
+    @property
+    def internal_separator(self) -> str:
+        """Within the names of MM2's own topics; before Kafka 3.1 always a dot."""
         plain = self.config.get("replication.policy.internal.topic.separator.enabled") == "false"
-        return ("." if plain else self.separator).join(parts)
+        return "." if plain else self.separator
+
+    def _internal(self, *parts: str) -> str:
+        return self.internal_separator.join(parts)
 
 
 def read_connector(path: Path) -> Connector:
@@ -159,7 +164,7 @@ def read_connector(path: Path) -> Connector:
         raise BadInput(f'{path}: the key "connector.class" is missing', f'e.g. "{SOURCE}"')
     if unknown := list(unknown_keys(connector)):
         raise BadInput(
-            f"{path}: " + "; ".join(p.message for p in unknown), "; ".join(p.remedy for p in unknown)
+            f"{path}: " + "; ".join(p.message for p in unknown), " ".join(p.remedy for p in unknown)
         )
     return connector
 

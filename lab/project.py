@@ -44,5 +44,5 @@ def kafka_version(wanted: str | None = None) -> str:
     if wanted is None:
         wanted = os.environ.get("LAB_KAFKA_VERSION") or pinned["KAFKA_VERSION"]
     if wanted not in known:
-        raise BadInput(f'no Kafka version "{wanted}"', f"{nearest(wanted, known)}; all: {' '.join(known)}")
+        raise BadInput(f'no Kafka version "{wanted}"', nearest(wanted, known, more=f"all: {' '.join(known)}"))
     return wanted

@@ -146,7 +146,7 @@ def names() -> list[str]:
 def load(name: str) -> Topology:
     """The named topology, or every problem of its files at once."""
     if name not in names():
-        raise BadInput(f'no topology named "{name}"', f'{nearest(name, names())}; "lab list" shows all')
+        raise BadInput(f'no topology named "{name}"', nearest(name, names(), more='"lab list" shows all'))
     return read(COMPOSE / name)
 
 

@@ -71,7 +71,7 @@ MALFORMED: Mapping[str, tuple[object, str, str]] = {
     "two unknown keys": (
         {**RIGHT, "topic": "a", "group": "b"},
         'no MM2 connector has the key "topic"; no MM2 connector has the key "group"',
-        'did you mean "topics"?; did you mean "groups"?',
+        'did you mean "topics"? did you mean "groups"?',
     ),
     "an empty key": ({**RIGHT, "": "a"}, 'no MM2 connector has the key ""', ""),
 }
@@ -163,3 +163,44 @@ def test_topics_are_selected_by_name_or_regular_expression(topics: str | None, s
     mirror = Connector(name="m", config=RIGHT).with_overrides({"topics": topics})
 
     assert [topic for topic in ("orders", "payments", "orders2") if mirror.selects(topic)] == selected
+
+
+@pytest.mark.parametrize(
+    ("config", "alias", "syncs", "checkpoints"),
+    [
+        ({}, "source", "mm2-offset-syncs.target.internal", "source.checkpoints.internal"),
+        (
+            {"source.cluster.alias": "us", "target.cluster.alias": "eu"},
+            *("us", "mm2-offset-syncs.eu.internal", "us.checkpoints.internal"),
+        ),
+        (
+            {"offset-syncs.topic.location": "target"},
+            *("target", "mm2-offset-syncs.source.internal", "source.checkpoints.internal"),
+        ),
+        (
+            {"replication.policy.separator": "_"},
+            *("source", "mm2-offset-syncs_target_internal", "source_checkpoints_internal"),
+        ),
+        (
+            {
+                "replication.policy.separator": "_",
+                "replication.policy.internal.topic.separator.enabled": "false",
+            },
+            *("source", "mm2-offset-syncs.target.internal", "source.checkpoints.internal"),
+        ),
+    ],
+    ids=["default", "aliases", "syncs at the target", "separator", "separator not for internal topics"],
+)
+def test_mm2s_own_topics_have_names_that_follow_from_the_config(
+    config: dict[str, str], alias: str, syncs: str, checkpoints: str
+) -> None:
+    mirror = Connector(name="m", config=config)
+
+    assert (mirror.offset_syncs_alias, mirror.offset_syncs_topic) == (alias, syncs)
+    assert (mirror.checkpoints_topic, mirror.heartbeats_topic) == (checkpoints, "heartbeats")
+
+
+def test_the_identity_policy_renames_heartbeats_all_the_same() -> None:
+    identity = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+
+    assert Connector(name="m", config=identity).remote_topic("heartbeats") == "source.heartbeats"

@@ -16,8 +16,18 @@ from lab.project import ROOT
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
     *("errors", "project", "wait", "topology", "mm2_keys", "mm2", "verdict", "run", "leases", "interruption"),
-    *("journal", "ledger", "records", "setup", "engine", "connect", "kafka", "spark"),
-    *("offsets", "parity", "internals", "images", "workload", "evidence", "checks", "verification"),
+    *("report", "journal", "ledger", "records", "setup", "engine", "connect", "kafka", "spark"),
+    *(
+        "offsets",
+        "parity",
+        "internals",
+        "images",
+        "workload",
+        "evidence",
+        "checks",
+        "workings",
+        "verification",
+    ),
     *("harness", "bench", "cli", "__main__"),
 )
 
@@ -26,7 +36,7 @@ HOMES = {
     "python_on_whales": {"engine"},
     "httpx": {"connect", "setup"},
     "confluent_kafka": {"kafka"},
-    "pyspark": {"spark", "offsets", "internals", "evidence", "checks", "verification"},
+    "pyspark": {"spark", "offsets", "internals", "evidence", "checks", "workings", "verification"},
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"topology"},

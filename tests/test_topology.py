@@ -166,7 +166,7 @@ def test_an_unknown_topology_names_the_nearest() -> None:
         topology.load("basic-miror")
 
     assert caught.value.message == 'no topology named "basic-miror"'
-    assert caught.value.hint == 'did you mean "basic-mirror"?; "lab list" shows all'
+    assert caught.value.hint == 'did you mean "basic-mirror"? "lab list" shows all'
 
 
 @pytest.mark.parametrize("name", ["images", "../compose/basic-mirror", "services", ""])

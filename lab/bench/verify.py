@@ -51,7 +51,7 @@ def measure(effort: Effort, say: Callable[[str], None]) -> Measured:
                 seconds[name].append(time.monotonic() - begin)
         also |= {f"records/s, {name}": 2 * records / min(all_) for name, all_ in seconds.items()}
         return Measured(
-            title=f"judging {records:,} mirrored records of {_SIZE_BYTES} bytes (records/s count both topics)",
+            title=f"judging {records:,} mirrored records of {_SIZE_BYTES} bytes; records/s count both sides",
             ours=OURS,
             theirs=PYTHON,
             seconds=seconds,

@@ -23,7 +23,7 @@ CASES = {
     "an unknown topology": (
         ["up", "basic-miror"],
         'no topology named "basic-miror"',
-        'did you mean "basic-mirror"?; "lab list" shows all',
+        'did you mean "basic-mirror"? "lab list" shows all',
     ),
     "a topology like nothing": (
         ["up", "zzz"],
@@ -38,7 +38,7 @@ CASES = {
     "an unknown Kafka version": (
         [*BASIC, "--kafka", "3.9"],
         'no Kafka version "3.9"',
-        'did you mean "3.9.1"?; all: 2.8.2 3.4.0 3.6.2 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1',
+        'did you mean "3.9.1"? all: 2.8.2 3.4.0 3.6.2 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1',
     ),
     "a Kafka version without ZooKeeper": (
         [*BASIC, "--kafka", "4.0.0"],
@@ -107,7 +107,7 @@ CASES = {
     "an unknown Kafka version for images": (
         ["images", "--kafka", "3.9"],
         'no Kafka version "3.9"',
-        'did you mean "3.9.1"?; all: 2.8.2 3.4.0 3.6.2 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1',
+        'did you mean "3.9.1"? all: 2.8.2 3.4.0 3.6.2 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1',
     ),
 }
 every_case = pytest.mark.parametrize(("argv", "message", "hint"), CASES.values(), ids=CASES)

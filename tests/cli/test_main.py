@@ -82,7 +82,7 @@ def test_the_installed_command_behaves_alike() -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        'error: no topology named "basic-miror"\nhint: did you mean "basic-mirror"?; "lab list" shows all\n'
+        'error: no topology named "basic-miror"\nhint: did you mean "basic-mirror"? "lab list" shows all\n'
     )
 
 
