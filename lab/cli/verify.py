@@ -8,7 +8,7 @@ import typer
 from lab.checks import STANDARD
 from lab.cli import console
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, nearest
+from lab.errors import BadInput, LabError, nearest
 from lab.harness import Lab
 from lab.run import Run
 from lab.verdict import Outcome, Verdict
@@ -41,15 +41,20 @@ def verify(
     source = lab.cluster(lab.mirroring(topic).source_alias)
     if not source.has_topic(topic):
         raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
-    steps = console.Steps()
-    lab.run = Run.open(f"verify-{topic}", steps, topology=lab.topology.name, lab=lab.name)
-    with lab.run.step(f'verify "{topic}"') as step:
-        judged = lab.verify(topic, checks=[known[check] for check in wanted], timeout_s=timeout, say=step.say)
-        step.note = judged.outcome
-    lab.run.close(judged.outcome)
+    lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
+    try:
+        with run.step(f'verify "{topic}"') as step:
+            judged = lab.verify(
+                topic, checks=[known[check] for check in wanted], timeout_s=timeout, say=step.say
+            )
+            step.note = judged.outcome
+    except LabError as error:
+        run.close(f"failed: {error}")
+        raise
+    run.close(judged.outcome)
     data = {
         "outcome": judged.outcome,
-        "run": str(lab.run.path),
+        "run": str(run.path),
         "verdicts": judged.verdicts,
         "stages": judged.stages,
     }
@@ -61,7 +66,7 @@ def verify(
         )  # fmt: skip
         for verdict in judged.verdicts:
             _first(verdict)
-        console.line(f"\n{judged.outcome}; evidence in {lab.run.path if lab.run else ''}")
+        console.line(f"\n{judged.outcome}; with plots in {run.path}/verdict.html")
 
     console.show(data, as_json=json, text=text)
     raise typer.Exit(judged.outcome.exit_code)

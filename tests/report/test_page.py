@@ -184,7 +184,7 @@ def _large() -> dict[str, Any]:
         latency_ms={"histogram": [[upper, upper] for upper in range(1, 5000)]},
         trouble={
             "bins": 1000,
-            "partitions": [{"partition": number, "records": 5000} | kinds for number in range(count)],
+            "partitions": [{"partition": number, "records": 5000} | kinds for number in range(100)],
         },
         faults=[{"name": f"fault {number}", "from": 2000 + number, "to": 3000} for number in range(10)],
     )
