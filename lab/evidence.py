@@ -33,6 +33,7 @@ PARTITION_COLUMNS: Final = (
     "case int, partition int, s_start long, s_end long, s_holes long, "
     "t_start long, t_end long, t_holes long, ledger boolean, compacted boolean"
 )
+OWED_COLUMNS: Final = "case int, partition int, s_owed long"
 FOLDER: Final = "/var/lib/spark/evidence"  # at the Spark server
 _NO: Final = f.lit(False)
 _PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
@@ -52,6 +53,9 @@ class Histories:
     ledger: DataFrame
     partitions: DataFrame
     runs: Sequence[str] = ()  # those of the ledger
+    # Where the source's partitions ended before the target's end was named: what came later, while a producer
+    # was at work, may be on the target or not. None: nothing came later.
+    owed: DataFrame | None = None
     compacted: bool = False  # whether any case is
     rows: int = 0  # about how many, to choose the number of tasks
 
@@ -64,7 +68,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     try:
         _one_row_per_id(histories).write.parquet(f"{path}/ids")
         ids = spark.read.parquet(f"{path}/ids")
-        _facts(ids, histories.partitions).write.parquet(f"{path}/partitions")
+        _facts(ids, _with_owed(histories)).write.parquet(f"{path}/partitions")
         partitions = spark.read.parquet(f"{path}/partitions")
         _inverted(ids, partitions).write.parquet(f"{path}/inverted")
         named = ids.withColumn("id", _name(histories.runs))
@@ -101,21 +105,39 @@ def _one_row_per_id(histories: Histories) -> DataFrame:
         # nobody aborts what is in no transaction; of one whose end is unknown it stays null
         f.when(f.col("transaction").isNull(), f.lit(True)).otherwise(f.col("committed")).alias("committed"),
     )
-    records = _identified(histories, histories.source, _SOURCE).unionAll(
-        _identified(histories, histories.target, _TARGET)
+    records = _identified(histories, _with_late(histories), _SOURCE).unionAll(
+        _identified(histories, histories.target.withColumn("late", _NO), _TARGET)
     )
     # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
     pieces = max(4, histories.rows // _PIECE)
     everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *_ID)
     on_ledger = f.col("side") == _LEDGER
-    return everything.groupBy(*_ID).agg(
+    found = everything.groupBy(*_ID).agg(
         *_of_side("s", _SOURCE),
         *_of_side("t", _TARGET),
+        f.count_if("late").alias("s_late"),
         *(
             f.max(f.when(on_ledger, f.col(c))).alias(f"l_{c}")
             for c in ("outcome", "committed", "partition", "offset")
         ),
     )
+    cases = histories.partitions.groupBy("case").agg(
+        f.max(f.col("s_start") > 0).alias("trimmed"),
+        f.max("compacted").alias("compacted"),
+        f.max("ledger").alias("ledger"),
+    )
+    return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+
+
+def _told_apart() -> Column:
+    """Whether copies on the target are known to be of the records in the source that have this id.
+
+    Of equal records that the lab did not make some may be left in the source and others gone from it.
+    """
+    complete = ~f.col("trimmed") & ~f.col("compacted") & (f.col("t_count") > f.col("s_count"))
+    one = ~f.col("compacted") | (f.col("s_count") == 1)
+    equal = (f.col("t_count") == f.col("s_count")) & one
+    return (f.col("run") > 0) | ((f.col("s_late") == 0) & (complete | equal))
 
 
 def _of_side(prefix: str, side: int) -> list[Column]:
@@ -163,6 +185,7 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
         f.col("value").isNull().alias("tombstone"),
         f.when(made_by_lab, f.col("value").isNull() | f.col("confirmed")).alias("intact"),
         "encoded",
+        "late",
         (f.xxhash64("key") if histories.compacted else f.lit(None).cast("long")).alias("key_hash"),
     )
 
@@ -195,7 +218,7 @@ def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
 
 
 def _payload(identity: Column) -> Column:
-    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are counted slowly."""
+    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are slow."""
     size, taken = f.length("value"), f.length(identity) + 1
     filler = f.repeat(f.sha2(identity, 256), (size / 64 + 1).cast("int")).cast("binary")
     start = f.concat(identity, f.lit(" ")).cast("binary")
@@ -222,20 +245,38 @@ def _upstream(ids: DataFrame) -> DataFrame:
     )
 
 
+def _with_late(histories: Histories) -> DataFrame:
+    """The source's records; `late` are those that came after what is owed."""
+    if histories.owed is None:
+        return histories.source.withColumn("late", _NO)
+    joined = histories.source.join(f.broadcast(histories.owed), ["case", "partition"], "left")
+    return joined.withColumn("late", f.coalesce(f.col("offset") >= f.col("s_owed"), _NO)).drop("s_owed")
+
+
+def _with_owed(histories: Histories) -> DataFrame:
+    partitions = histories.partitions
+    if histories.owed is None:
+        return partitions.withColumn("s_owed", f.col("s_end"))
+    joined = partitions.join(histories.owed, ["case", "partition"], "left")
+    return joined.withColumn("s_owed", f.coalesce("s_owed", "s_end"))
+
+
 def _facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     """Each partition with the rows that were read of it, and how far mirroring came.
 
     mirrored_first, mirrored_last: the first and last offset in the source of what is on the target;
     t_mirrored_first: where on the target the first record stands that is still in the source.
     """
-    both = (f.col("s_count") > 0) & (f.col("t_count") > 0)
+    elsewhere_too = f.coalesce(f.col("s_partition") != f.col("s_partition_max"), _NO)
+    mirrored = (f.col("t_count") > 0) & ~elsewhere_too
+    both = (f.col("s_count") > 0) & f.col("told_apart") & (f.col("t_partition") == f.col("t_partition_max"))
     upstream = (
         _upstream(ids)
         .groupBy("case", "partition")
         .agg(
             f.sum("s_count").alias("s_rows"),
-            f.min(f.when(f.col("t_count") > 0, f.col("offset"))).alias("mirrored_first"),
-            f.max(f.when(f.col("t_count") > 0, f.col("offset"))).alias("mirrored_last"),
+            f.min(f.when(mirrored, f.col("offset"))).alias("mirrored_first"),
+            f.max(f.when(mirrored, f.col("offset"))).alias("mirrored_last"),
         )
     )
     downstream = ids.groupBy("case", f.col("t_partition").alias("partition")).agg(
@@ -262,6 +303,7 @@ def _inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     return (
         _upstream(ids)
         .where((f.col("t_count") > 0) & (f.col("s_count") <= 1) & f.col("offset").isNotNull())
+        .where("told_apart")
         .where(
             (f.col("t_partition") == f.col("partition")) & (f.col("t_partition_max") == f.col("partition"))
         )
@@ -291,13 +333,13 @@ def _last_of_keys(ids: DataFrame, partitions: DataFrame) -> DataFrame:
             .agg(f.max(what).alias(f"{side}"))
         )
 
-    compacted = partitions.where("compacted").select("case", "partition", "s_start")
+    compacted = partitions.where("compacted").select("case", "partition", "s_start", "s_owed")
     return (
         last("s")
         .join(last("t"), ["case", "partition", "key"], "full")
         .join(f.broadcast(compacted), ["case", "partition"])
         .select(
-            *("case", "partition", "key", "s_start"),
+            *("case", "partition", "key", "s_start", "s_owed"),
             *(f.col(f"{s}.{c}").alias(f"{s}_{c}") for s in "st" for c in ("offset", "content", "tombstone")),
             f.coalesce("s.id", "t.id").alias("id"),
         )
@@ -310,7 +352,7 @@ def _records(ids: DataFrame, partitions: DataFrame, inverted: DataFrame, last: D
         "case", "partition", f.col("key").alias("s_key"), f.col("s_offset").alias("last_of_key")
     )
     facts = partitions.select(
-        *("case", "partition", "s_start", "t_start", "t_end", "ledger", "compacted"),
+        *("case", "partition", "s_start", "s_owed", "s_end", "t_start"),
         *("mirrored_first", "mirrored_last", "t_mirrored_first"),
     )
     return (

@@ -1,5 +1,6 @@
 """Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps."""
 
+import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,11 +10,12 @@ from typing import Final
 
 from packaging.version import Version
 
-from lab import engine, images, leases, topology
+from lab import engine, images, leases, report, spark_cluster, topology
 from lab.checks import STANDARD, Check
 from lab.connect import Connect, ConnectError, Status
 from lab.engine import Container, EngineError, Project, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError, nearest
+from lab.external import ReadOnlyCluster, ReadOnlyConnect
 from lab.images import Image
 from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
@@ -21,13 +23,16 @@ from lab.mm2 import SOURCE, Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.spark import SparkSession, session
+from lab.spark import SERVER_FOLDER, SparkSession, existing, session
 from lab.topology import Topology
 from lab.verification import Flow, Judged, verify
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 PROJECT_PREFIX: Final = "lab-"
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
+_SPARK: Final = ("spark", "spark-connect")
+# Of a lab's lease: the first is Compose's own, the second says that there is nothing for the engine to do.
+_PROFILES, _CONTAINERS, _NONE = "COMPOSE_PROFILES", "LAB_CONTAINERS", "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +45,7 @@ class Wish:
     ports: tuple[str, ...] = ()
     keep: bool = False
     timeout_s: float = SERVICES_HEALTHY_S
+    profiles: tuple[str, ...] = ()  # of Compose: services that are not started otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,23 +71,26 @@ class Lab:
         chosen = topology.load(wish.topology)
         version = kafka_version(wish.kafka)
         chosen.check_kafka_version(version)
-        name = leases.check_name(wish.name or wish.topology)
+        name = leases.check_name(wish.name or chosen.name)
         _same_lab(name, chosen, version)
         for path in chosen.connector_files().values():
             read_connector(path)
+        settings = _settings(name, chosen, version, wish.profiles)
+        chosen = _started(chosen, settings)
         asked = leases.asked_ports(list(wish.ports), chosen, name)
-        require_engine()
+        if chosen.services:
+            require_engine()
 
         with leases.exclusive(name):
-            before = engine.containers(PROJECT_PREFIX + name)
+            before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
             ran = len(before) == len(chosen.services) and all(box.ready for box in before)
             if not before:
                 require_memory(chosen.memory_bytes)
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
             lab: Lab | None = None
             try:
-                _ensure_images(run, version)
-                settings = {"LAB_TOPOLOGY": chosen.name, "LAB_NAME": name, "KAFKA_VERSION": version}
+                if chosen.services:
+                    _ensure_images(run, version, chosen)
                 lab = cls(name, chosen, version, leases.lease(name, chosen, settings, asked), run)
                 lab._start(run, wish.timeout_s)
                 lab._answers(run)
@@ -105,7 +114,8 @@ class Lab:
         if lease is None:
             raise BadInput(f'no lab named "{name}" is up', nearest(name, known))
         ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
-        return cls(name, topology.load(lease["LAB_TOPOLOGY"]), lease["KAFKA_VERSION"], ports)
+        chosen = _started(topology.load(lease["LAB_TOPOLOGY"]), lease)
+        return cls(name, chosen, lease["KAFKA_VERSION"], ports)
 
     def down(self) -> Removed:
         self.close()
@@ -120,6 +130,8 @@ class Lab:
 
     def _start(self, run: Run, timeout_s: float) -> None:
         total = len(self.topology.services)
+        if not total:
+            return
         with run.step(f"start {total} services") as step:
             ready: set[str] = set()
 
@@ -141,7 +153,12 @@ class Lab:
         """Healthy is what a container says of itself; here the clients ask from outside."""
         with run.step("clusters and Connect answer"):
             for alias, brokers in self.topology.roles.clusters.items():
-                self.cluster(alias).wait_until_answers(len(brokers))
+                if alias in self.topology.roles.external:
+                    self.cluster(alias).brokers()  # nothing was started: what runs answers now
+                else:
+                    self.cluster(alias).wait_until_answers(len(brokers))
+            if self.topology.roles.connect_url:
+                self.connect.names()
             for worker in self.topology.roles.connect:
                 self._worker(worker).wait_until_answers()
 
@@ -157,8 +174,14 @@ class Lab:
                 f'topology "{self.topology.name}" has no cluster "{alias}"',
                 nearest(alias, list(self.topology.roles.clusters)),
             )
-        bootstrap = self.topology.bootstrap(alias, listener="EXTERNAL", ports=self.ports)
-        return self._clusters.setdefault(alias, Cluster(alias, bootstrap))
+        if alias not in self._clusters:
+            bootstrap = self.topology.bootstrap(alias, listener="EXTERNAL", ports=self.ports)
+            self._clusters[alias] = (
+                ReadOnlyCluster(self.topology, alias)
+                if self.topology.roles.read_only
+                else Cluster(alias, bootstrap, self.topology.client(alias).librdkafka)
+            )
+        return self._clusters[alias]
 
     @cached_property
     def _clusters(self) -> dict[str, Cluster]:
@@ -174,6 +197,11 @@ class Lab:
 
     @property
     def connect(self) -> Connect:
+        if url := self.topology.roles.connect_url:
+            if url not in self._workers:
+                read_only = self.topology.roles.read_only
+                self._workers[url] = ReadOnlyConnect(self.topology) if read_only else Connect(url)
+            return self._workers[url]
         if not self.topology.roles.connect:
             raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
         return self._worker(self.topology.roles.connect[0])
@@ -189,17 +217,21 @@ class Lab:
 
     @cached_property
     def spark(self) -> SparkSession:
-        return session(self.address("spark"))
+        return session("" if existing() else self.address("spark"))
 
-    def address(self, service: str) -> str:
-        """Where a service's first published port answers on this host."""
+    def require_service(self, service: str) -> None:
         if service not in self.topology.services:
             raise BadInput(
                 f'lab "{self.name}" has no service "{service}"',
                 nearest(service, list(self.topology.services)),
             )
-        port = self.topology.services[service].ports[0]
-        return f"127.0.0.1:{self.ports[port.variable]}"
+
+    def address(self, service: str) -> str:
+        """Where a service's first published port answers on this host."""
+        self.require_service(service)
+        for port in self.topology.services[service].ports:
+            return f"127.0.0.1:{self.ports[port.variable]}"
+        raise BadInput(f'service "{service}" publishes no port', '"lab exec" reaches it')
 
     def internal_bootstrap(self, alias: str) -> str:
         """A cluster's address for what runs in the lab's network: Connect, Spark, the tools."""
@@ -208,9 +240,15 @@ class Lab:
     def endpoints(self) -> list[Endpoint]:
         roles = self.topology.roles
         what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
-        what |= dict.fromkeys(roles.connect, "Connect REST") | {"spark": "Spark Connect"}
-        scheme = dict.fromkeys(roles.connect, "http://") | {"spark": "sc://"}
-        return [
+        what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
+        scheme = dict.fromkeys(roles.connect, "http://") | dict.fromkeys(_SPARK, "sc://")
+        elsewhere = [
+            Endpoint(service=alias, what=f"cluster {alias}", address=external.bootstrap)
+            for alias, external in roles.external.items()
+        ]
+        if roles.connect_url:
+            elsewhere.append(Endpoint(service="connect", what="Connect REST", address=roles.connect_url))
+        return elsewhere + [
             Endpoint(
                 service=port.service,
                 what=what.get(port.service, "ZooKeeper"),
@@ -220,7 +258,7 @@ class Lab:
         ]
 
     def containers(self) -> list[Container]:
-        return engine.containers(self.project.name)
+        return engine.containers(self.project.name) if self.topology.services else []
 
     # -- commands in containers --------------------------------------------------------------------
 
@@ -277,7 +315,12 @@ class Lab:
 
     def mirroring(self, topic: str) -> Connector:
         """The deployed connector that mirrors a topic."""
-        deployed = [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
+        if self.topology.has_connect:
+            deployed = [
+                Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()
+            ]
+        else:  # a dedicated MM2, say: the topology's files tell what it does
+            deployed = [read_connector(path) for path in self.topology.connector_files().values()]
         mirroring = [c for c in deployed if c.connector_class == SOURCE and c.selects(topic)]
         if not mirroring:
             raise BadInput(f'no deployed connector mirrors topic "{topic}"', '"lab mm2 deploy" deploys one')
@@ -302,11 +345,46 @@ class Lab:
             source_bootstrap=self.internal_bootstrap(source.alias),
             target_bootstrap=self.internal_bootstrap(target.alias),
             isolation=connector.isolation,
+            source_options=self._spark_options(source.alias),
+            target_options=self._spark_options(target.alias),
+            folder=self._spark_folder,
         )
+        self._require_reach(flow)
         judged = verify(self.spark, flow, checks=checks, timeout_s=timeout_s, say=say)
         if self.run is not None:
-            self.run.save("verdict.json", {**self._facts(flow), **asdict(judged)})
+            path = self.run.save("verdict.json", {**self._facts(flow), **asdict(judged)})
+            report.write(path)
         return judged
+
+    def _spark_options(self, alias: str) -> dict[str, str]:
+        return {f"kafka.{key}": value for key, value in self.topology.client(alias).java.items()}
+
+    @cached_property
+    def _spark_folder(self) -> str:
+        """Where Spark keeps ledgers and evidence; on a cluster of the user's it is tried out first."""
+        if not existing():
+            return SERVER_FOLDER
+        folder = spark_cluster.folder_at(self.spark, os.environ.get(spark_cluster.FOLDER_VARIABLE))
+        spark_cluster.check_folder(self.spark, folder)
+        return folder
+
+    def _require_reach(self, flow: Flow) -> None:
+        """Before a job of minutes starts; the lab's own Spark reaches the lab's own brokers."""
+        if not existing() and not self.topology.roles.external:
+            return
+        for cluster, topic in ((flow.source, flow.topic), (flow.target, flow.remote)):
+            if cluster.has_topic(topic):
+                bootstrap = self.internal_bootstrap(cluster.alias)
+                external = cluster.alias in self.topology.roles.external
+                asked = spark_cluster.Asked(
+                    alias=cluster.alias,
+                    topic=topic,
+                    bootstrap=bootstrap,
+                    advertised=tuple(cluster.brokers() if external else bootstrap.split(",")),
+                    offsets=cluster.offsets(topic),
+                    options=self._spark_options(cluster.alias),
+                )
+                spark_cluster.check_reach(self.spark, asked)
 
     def _facts(self, flow: Flow) -> dict[str, str]:
         assert self.run is not None  # noqa: S101 - for the type checker: only asked for a run
@@ -324,6 +402,7 @@ class Lab:
 
     def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
         """PUT the connector and wait until it and all its tasks run."""
+        self.topology.require_writable("deploying a connector")
         self.connect.deploy(connector)
         return self.connect.wait_until_runs(connector.name) if wait else self.connect.status(connector.name)
 
@@ -331,6 +410,9 @@ class Lab:
 def bring_down(name: str) -> Removed:
     """Remove everything of a lab, in whatever state it is, and give its ports back."""
     leases.check_name(name)
+    if (leases.leased(name) or {}).get(_CONTAINERS) == _NONE:
+        leases.release(name)
+        return Removed()
     require_engine()
     with leases.exclusive(name):
         return _remove(name)
@@ -358,15 +440,56 @@ def _same_lab(name: str, chosen: Topology, version: str) -> None:
     if lease is None:
         return
     there = (lease["LAB_TOPOLOGY"], lease["KAFKA_VERSION"])
-    if there != (chosen.name, version):
+    if there != (chosen.reference, version):
         raise BadInput(
             f'lab "{name}" is there already, with topology "{there[0]}" and Kafka {there[1]}',
             f'"lab down --name {name}" first, or choose another --name',
         )
 
 
-def _ensure_images(run: Run, version: str) -> list[Image]:
-    stale = images.missing(version)
+def _settings(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
+    """What Compose and later commands must know of a lab; profiles that were started once stay."""
+    settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
+    started = {p for p in (leases.leased(name) or {}).get(_PROFILES, "").split(",") if p}
+    if wanted := sorted(started | set(profiles)):
+        settings[_PROFILES] = ",".join(wanted)
+    if chosen.roles.external and (existing() or not chosen.services):
+        settings[_CONTAINERS] = _NONE
+    return settings
+
+
+def _started(chosen: Topology, settings: Mapping[str, str]) -> Topology:
+    """The topology with just the services that a lab of these settings has."""
+    if settings.get(_CONTAINERS) == _NONE:
+        return chosen.without_services()
+    for profile in settings.get(_PROFILES, "").split(","):
+        if profile:
+            chosen = chosen.with_profile(profile)
+    return chosen
+
+
+def stop_profile(name: str, profile: str) -> None:
+    """Remove a profile's containers from a running lab; its volumes go with the lab."""
+    lab = Lab.attach(name)
+    with leases.exclusive(name):
+        lease = leases.leased(name) or {}
+        left = [p for p in lease.get(_PROFILES, "").split(",") if p and p != profile]
+        plain = topology.load(lease["LAB_TOPOLOGY"])
+        of_it = plain.with_profile(profile).services.keys() - plain.services.keys()
+        if boxes := [box.id for box in engine.containers(lab.project.name) if box.service in of_it]:
+            engine.docker("rm", "--force", *boxes)
+        settings = {key: value for key, value in lease.items() if not key.endswith("_PORT")}
+        settings.pop(_PROFILES, None)
+        settings |= {_PROFILES: ",".join(left)} if left else {}
+        leases.lease(name, _started(plain, settings), settings, {})
+
+
+def _ensure_images(run: Run, version: str, chosen: Topology | None = None) -> list[Image]:
+    stale = [
+        image
+        for image in images.missing(version)
+        if chosen is None or any(f"/{image.kind}:" in service.image for service in chosen.services.values())
+    ]
     for image in stale:
         with run.step(f"build image {image.tag}") as step:
             images.build(image, step.say)
@@ -427,7 +550,7 @@ def save_evidence(lab: Lab, run: Run) -> None:
                     run.save(f"logs/{box.service}.log", engine.logs(box.id))
         with _noting(run, "compose.yaml"):
             run.save("compose.yaml", lab.project.rendered())
-        if lab.topology.roles.connect:
+        if lab.topology.has_connect:
             with _noting(run, "connectors.json"):
                 run.save("connectors.json", [str(status) for status in lab.connect.statuses()])
 

@@ -37,6 +37,13 @@ TOPIC_COLUMNS: Final = (
     "case int, topic string, remote string, selected boolean, internal boolean,"
     " s_partitions int, t_partitions int"
 )
+# What the three functions below add, for a table that is empty because nothing could be in it.
+SYNC_ADDED: Final = "s_id string, t_id string, t_start long, t_end long"
+CHECKPOINT_ADDED: Final = "prev_upstream long, prev_downstream long"
+GROUP_ADDED: Final = (
+    "upstream long, downstream long, written_ms long, furthest long, due long, s_top long, t_end long,"
+    " skipped long, first_skipped long, redelivered long"
+)
 _COLUMNS: Final = {
     GroupRow: GROUP_COLUMNS,
     ConfigRow: CONFIG_COLUMNS,
@@ -64,30 +71,33 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
                     same id stands more than twice in the topic
     t_start t_end   of the target partition
     """
-    at = f.broadcast(syncs.select("case", "partition", "upstream", "downstream").distinct())
-    ids = [_ids(records, at, side, place) for side in ("s", "t") for place in ("first", "last")]
-    known = ids[0].unionByName(ids[1]).unionByName(ids[2]).unionByName(ids[3])
-    found = known.groupBy("case", "partition", "upstream", "downstream").agg(
-        f.max(f.when(f.col("side") == "s", f.col("id"))).alias("s_id"),
-        f.max(f.when(f.col("side") == "t", f.col("id"))).alias("t_id"),
-    )
-    return syncs.join(found, ["case", "partition", "upstream", "downstream"], "left").join(
-        f.broadcast(partitions.select("case", "partition", "t_start", "t_end")), ["case", "partition"], "left"
-    )
-
-
-def _ids(records: DataFrame, at: DataFrame, side: str, place: str) -> DataFrame:
-    """The ids of records whose first or last place on a side is an end of a sync."""
-    end = {"s": "upstream", "t": "downstream"}[side]
-    one_partition = f.col(f"{side}_partition") == f.col(f"{side}_partition_max")
+    limits = partitions.select("case", "partition", "t_start", "t_end")
     return (
-        records.where(one_partition)
-        .select(
-            "case", f.col(f"{side}_partition").alias("partition"), f.col(f"{side}_{place}").alias(end), "id"
-        )
-        .join(at, ["case", "partition", end])
-        .select("case", "partition", "upstream", "downstream", f.lit(side).alias("side"), "id")
+        syncs.join(_ids(syncs, records, "s", "upstream"), ["case", "partition", "upstream"], "left")
+        .join(_ids(syncs, records, "t", "downstream"), ["case", "partition", "downstream"], "left")
+        .join(f.broadcast(limits), ["case", "partition"], "left")
     )
+
+
+def _ids(syncs: DataFrame, records: DataFrame, side: str, end: str) -> DataFrame:
+    """The ids that stand, first or last of their kind, at these ends of the syncs."""
+    ends = f.broadcast(syncs.select("case", "partition", end).distinct())
+    first, last = f.col(f"{side}_first"), f.col(f"{side}_last")
+    standing = records.where(f.col(f"{side}_partition") == f.col(f"{side}_partition_max"))
+    # Two scans with a join each are cheaper than one that first doubles its rows.
+    return _at(standing, side, first, end, ends).unionAll(
+        _at(standing.where(first != last), side, last, end, ends)
+    )
+
+
+def _at(standing: DataFrame, side: str, place: Column, end: str, ends: DataFrame) -> DataFrame:
+    places = standing.select(
+        "case",
+        f.col(f"{side}_partition").alias("partition"),
+        place.alias(end),
+        f.col("id").alias(f"{side}_id"),
+    )
+    return places.join(ends, ["case", "partition", end])
 
 
 def checkpoints_table(checkpoints: DataFrame) -> DataFrame:

@@ -3,13 +3,14 @@
 import logging
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     ConsumerGroupTopicPartitions,
@@ -58,11 +59,16 @@ __all__ = [
     "KafkaException",
     "Message",
     "Offsets",
+    "Place",
     "Producer",
+    "Reader",
     "Record",
     "Topic",
     "TopicConfig",
 ]
+
+
+Place = tuple[str, int]  # a topic and the number of one of its partitions
 
 
 class ClusterError(LabError):
@@ -107,6 +113,7 @@ class Record:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
+    stamped_by_broker: bool = False  # LogAppendTime: when it was written here, not what its producer said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +216,25 @@ class Cluster:
         starts = self._list_offsets(partitions, OffsetSpec.earliest())
         ends = self._list_offsets(partitions, OffsetSpec.latest())
         return {p: Offsets(start=starts[topic, p], end=ends[topic, p]) for p in sorted(metadata.partitions)}
+
+    def offsets_of(
+        self, topics: Iterable[str], *, isolation: str = "read_uncommitted"
+    ) -> dict[Place, Offsets]:
+        """Start and end of the partitions of many topics at once; a topic that is not there has none.
+
+        With `read_committed` the end lies before the first transaction that is still open.
+        """
+        found = self._metadata().topics
+        places = [(topic, p) for topic in topics if topic in found for p in sorted(found[topic].partitions)]
+        starts = self._list_offsets(places, OffsetSpec.earliest())
+        ends = self._list_offsets(places, OffsetSpec.latest(), isolation=isolation)
+        return {place: Offsets(start=starts[place], end=ends[place]) for place in places}
+
+    def offsets_at(self, timestamps_ms: Mapping[Place, int]) -> dict[Place, int | None]:
+        """The first record that is as old as a timestamp or younger; None where there is none."""
+        specs = {place: OffsetSpec.for_timestamp(ms) for place, ms in timestamps_ms.items()}
+        found = self._list_offsets(list(specs), specs)
+        return {place: offset if offset >= 0 else None for place, offset in found.items()}
 
     def has_topic(self, topic: str) -> bool:
         return topic in self.topic_names()
@@ -375,19 +401,102 @@ class Cluster:
             return self._admin.list_topics(timeout=_METADATA_S)
 
     def _list_offsets(
-        self, partitions: list[tuple[str, int]], spec: OffsetSpec
-    ) -> dict[tuple[str, int], int]:
+        self,
+        partitions: list[Place],
+        spec: OffsetSpec | Mapping[Place, OffsetSpec],
+        *,
+        isolation: str = "read_uncommitted",
+    ) -> dict[Place, int]:
         if not partitions:
             return {}
-        asked = {TopicPartition(topic, p): spec for topic, p in partitions}
+        each = spec if isinstance(spec, Mapping) else dict.fromkeys(partitions, spec)
+        asked = {TopicPartition(*place): each[place] for place in partitions}
         with _translated(f'listing offsets of cluster "{self.alias}"'):
             futures = self._admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_S
+                asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=REQUEST_S
             )
             return {(tp.topic, tp.partition): future.result().offset for tp, future in futures.items()}
 
 
-def _record(message: Message) -> Record:
+class Reader:
+    """One consumer, kept for many short readings of whichever partitions, without a group.
+
+    It connects once: a new consumer would spend longer on that than on the reading.
+    """
+
+    def __init__(self, cluster: Cluster, *, isolation: str = "read_uncommitted") -> None:
+        self._what = f'reading from cluster "{cluster.alias}"'
+        config = cluster.client_config(
+            **{
+                "group.id": f"lab-reader-{uuid.uuid4().hex[:8]}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": isolation,
+                "auto.offset.reset": "earliest",  # what retention took meanwhile is passed over
+                "fetch.wait.max.ms": 20,  # the end of a partition is told after an answer without records
+                "fetch.error.backoff.ms": 20,
+                "queued.min.messages": 20_000,  # mostly few records are wanted: do not read far ahead
+            }
+        )
+        with _translated(self._what):
+            self._consumer = Consumer(config, logger=_QUIET)
+
+    def read(
+        self,
+        ranges: Mapping[Place, tuple[int, int]],
+        take: Callable[[Place, Record], bool],
+        *,
+        timeout_s: float,
+    ) -> dict[Place, int]:
+        """Give `take` the records from each start to before each stop, until it says False or time is up.
+
+        Headers are left out. Returns the offset up to which each partition was read: its stop if all of it
+        was, also where the last offsets hold no record.
+        """
+        read = {place: start for place, (start, stop) in ranges.items() if start < stop}
+        left = {place: ranges[place][1] for place in read}
+        deadline = time.monotonic() + timeout_s
+        with _translated(self._what):
+            self._consumer.assign([TopicPartition(*place, start) for place, start in read.items()])
+            try:
+                while left and time.monotonic() < deadline:
+                    for message in self._consumer.consume(500, timeout=0.02):
+                        self._one(message, read, left, take)
+            finally:
+                self._consumer.unassign()  # or it would go on fetching in the background
+        return read
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _one(
+        self,
+        message: Message,
+        read: dict[Place, int],
+        left: dict[Place, int],
+        take: Callable[[Place, Record], bool],
+    ) -> None:
+        place, error = (message.topic(), message.partition()), message.error()
+        at_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+        if error is not None and not at_end:
+            raise KafkaException(error)
+        if place not in left:
+            return
+        stop, offset = left[place], message.offset()
+        more = True
+        if at_end or offset >= stop:
+            # An end that is told before the stop is one of a moment ago: the records in between are coming.
+            read[place] = min(offset, stop)
+        else:
+            read[place] = offset + 1
+            more = take(place, _record(message, headers=False))
+        if not more or read[place] >= stop:
+            del left[place]
+            # not paused: librdkafka keeps that for later readings, and wakes up a second late from it
+            self._consumer.incremental_unassign([TopicPartition(*place)])
+
+
+def _record(message: Message, *, headers: bool = True) -> Record:
     kind, timestamp_ms = message.timestamp()
     return Record(
         partition=message.partition(),
@@ -395,7 +504,8 @@ def _record(message: Message) -> Record:
         timestamp_ms=None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms,
         key=message.key(),
         value=message.value(),
-        headers=tuple(message.headers() or ()),
+        headers=tuple(message.headers() or ()) if headers else (),
+        stamped_by_broker=kind == TIMESTAMP_LOG_APPEND_TIME,
     )
 
 

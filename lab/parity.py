@@ -90,9 +90,9 @@ class GroupRow:
 
 def is_internal(connector: Connector, topic: str, *, kafka_4: bool) -> bool:
     """Whether MM2 never mirrors a topic of this name, whatever was selected."""
-    suffix = connector.checkpoints_topic.removeprefix(connector.source_alias)
-    end = suffix.removesuffix("internal")[-len(connector.separator) :] + "internal"
-    if topic.startswith(("__", ".")) or topic.endswith(suffix):
+    end = f"{connector.internal_separator}internal"
+    checkpoints = f"{connector.internal_separator}checkpoints{end}"
+    if topic.startswith(("__", ".")) or topic.endswith(checkpoints):
         return True
     if kafka_4:
         return topic.startswith("mm2") and topic.endswith(end)

@@ -6,30 +6,44 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 
 import json
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
+import grpc  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.session import SparkSession
 
-from lab.errors import LabError
+from lab.errors import BadInput, LabError
 from lab.kafka import Offsets
 from lab.wait import SPARK_ANSWERS_S, wait_until
 
-__all__ = ["SparkError", "SparkSession", "session", "topic_frame", "upload"]
+__all__ = ["SparkError", "SparkSession", "existing", "session", "topic_frame", "upload"]
 
+REMOTE_VARIABLE: Final = "LAB_SPARK_REMOTE"
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
+_DEFAULT_PORT: Final = 15002
+_LISTENS_S: Final = 5.0
 
 
 class SparkError(LabError):
     """The Spark server did not answer, or a job failed."""
 
 
+def existing() -> str | None:
+    """The Spark Connect server that the user named instead of the lab's own."""
+    return os.environ.get(REMOTE_VARIABLE) or None
+
+
 def session(address: str) -> SparkSession:
     """A session at a Spark Connect server, once it answers a query."""
-    remote = os.environ.get("LAB_SPARK_REMOTE") or f"sc://{address}"
+    remote = existing()
+    if remote is not None:
+        _require_listener(remote)
+    remote = remote or f"sc://{address}"
 
     def observe() -> SparkSession:
         try:
@@ -44,8 +58,26 @@ def session(address: str) -> SparkSession:
         timeout_s=SPARK_ANSWERS_S,
         what=f"Spark answers at {remote}",
         transient=(SparkError,),
-        hint='see "lab logs spark"',
+        hint=f"is {remote} a Spark Connect server?" if existing() else 'see "lab logs spark"',
     )
+
+
+def _require_listener(remote: str) -> None:
+    """The client would go on trying for minutes where nothing listens."""
+    parts = urlsplit(remote)
+    try:
+        host, port = parts.hostname, parts.port or _DEFAULT_PORT
+    except ValueError:
+        host, port = None, 0
+    if parts.scheme != "sc" or not host:
+        raise BadInput(f'{REMOTE_VARIABLE} "{remote}" is not sc://host:port', "e.g. sc://spark.example:15002")
+    try:
+        socket.create_connection((host, port), timeout=_LISTENS_S).close()
+    except OSError as error:
+        raise SparkError(
+            f"no Spark Connect server answers at {host}:{port}: {error.strerror or error}",
+            f"start it, mend {REMOTE_VARIABLE}, or unset it to use the lab's own Spark",
+        ) from error
 
 
 def topic_frame(
@@ -55,31 +87,39 @@ def topic_frame(
     *,
     bootstrap: str,
     isolation: str = "read_uncommitted",
+    options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """The records of a topic between offsets that were taken from its brokers, headers included.
 
     Never "latest": what is judged must not move while it is being read. Records that are gone fail the
-    job rather than being skipped (Spark's `failOnDataLoss`, left at its default).
+    job rather than being skipped (Spark's `failOnDataLoss`, left at its default). More options are Spark's
+    own, or those of its Kafka clients under `kafka.`.
     """
     return (
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)
         .option("kafka.isolation.level", isolation)
+        # Spark closes an idle consumer minutes later, which asks for its topic, and would create it anew.
+        .option("kafka.allow.auto.create.topics", "false")
         .option("subscribe", topic)
         .option("startingOffsets", _json(topic, {p: o.start for p, o in offsets.items()}))
         .option("endingOffsets", _json(topic, {p: o.end for p, o in offsets.items()}))
         .option("includeHeaders", "true")
+        .options(**(options or {}))
         .load()
     )
 
 
-def upload(spark: SparkSession, path: Path, name: str) -> str:
+def upload(spark: SparkSession, path: Path, name: str, folder: str = SERVER_FOLDER) -> str:
     """Copy a file to the Spark server, wherever that is, and give its path there."""
-    at_server = f"{SERVER_FOLDER}/{name}"
+    at_server = f"{folder}/{name}"
     try:
         spark.copyFromLocalToFs(str(path), at_server)
     except PySparkException as error:
         raise SparkError(f"uploading {path.name} failed: {str(error).splitlines()[0]}") from error
+    except grpc.RpcError as error:  # of uploads the client translates no error
+        told = error.details() if isinstance(error, grpc.Call) else error
+        raise SparkError(f"uploading {path.name} failed: {told}") from error
     return at_server
 
 

@@ -2,19 +2,22 @@
 
 Compose YAML holds the containers, its extension key `x-lab` the roles. Everything that follows from
 the containers (addresses, ports, memory) is derived from them here and written down nowhere else.
+Clusters that the lab did not start are named by their addresses instead; nothing of them is derived.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
+from lab import client_properties
+from lab.client_properties import ClientProperties
 from lab.errors import BadInput, nearest
 from lab.project import COMPOSE
 
@@ -24,6 +27,8 @@ _PUBLISHED: Final = re.compile(
 )
 _SIZE: Final = re.compile(r"([0-9]+)([bkmg]?)", re.IGNORECASE)
 _SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}")
+_BROKERS, _BY_ADDRESS = "<brokers>", "<external>"  # which of two forms a cluster has; no words of a file
 
 
 class TopologyError(BadInput):
@@ -38,6 +43,33 @@ def _specifier(text: str) -> str:
     return text
 
 
+def _addresses(text: str) -> str:
+    if not all(_ADDRESS.fullmatch(address) for address in text.split(",")):
+        raise ValueError(f'not host:port, or several with commas between: "{text}"')
+    return text
+
+
+def _url(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/@]+(/\S*)?", text):
+        raise ValueError(f'not an address such as http://connect:8083: "{text}"')
+    return text
+
+
+class External(BaseModel):
+    """A cluster that the lab did not start: where it answers, and how its clients must speak."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bootstrap: Annotated[str, AfterValidator(_addresses)]
+    properties: str | None = None  # a file of client properties, beside compose.yaml
+
+
+class ByAddress(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    external: External
+
+
 class Roles(BaseModel):
     """The extension key `x-lab`: what Compose cannot know about the services."""
 
@@ -45,9 +77,43 @@ class Roles(BaseModel):
 
     title: str
     teaches: str
-    kafka: Annotated[str, AfterValidator(_specifier)]
-    clusters: dict[str, list[str]] = Field(min_length=1)
+    kafka: Annotated[str, AfterValidator(_specifier)] = ""
+    declared: dict[
+        str,
+        Annotated[
+            Annotated[list[str], Tag(_BROKERS)] | Annotated[ByAddress, Tag(_BY_ADDRESS)],
+            Discriminator(lambda value: _BY_ADDRESS if isinstance(value, dict | ByAddress) else _BROKERS),
+        ],
+    ] = Field(default={}, alias="clusters", min_length=1)  # none at all, or at least one
     connect: list[str] = []
+    connect_url: Annotated[str, AfterValidator(_url)] | None = None
+    writable: bool = False
+
+    @cached_property
+    def clusters(self) -> dict[str, list[str]]:
+        """Each cluster's brokers among the services: none of one that the lab did not start."""
+        return {alias: [] if isinstance(c, ByAddress) else c for alias, c in self.declared.items()}
+
+    @cached_property
+    def external(self) -> dict[str, External]:
+        return {alias: c.external for alias, c in self.declared.items() if isinstance(c, ByAddress)}
+
+    @property
+    def read_only(self) -> bool:
+        return bool(self.external) and not self.writable
+
+    def contradictions(self) -> Iterator[str]:
+        """Keys that do not go together: clusters are all containers of the lab, or all known by address."""
+        if not self.external:
+            if not self.kafka:
+                yield "x-lab.kafka: field required"
+            for key in sorted({"connect_url", "writable"} & self.model_fields_set):
+                yield f"x-lab.{key}: only where clusters are external"
+            return
+        for alias in self.declared.keys() - self.external.keys():
+            yield f"x-lab.clusters.{alias}: has brokers of the lab, and others are external"
+        if self.connect:
+            yield "x-lab.connect: names services; where clusters are external it is connect_url"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +134,7 @@ class Service:
     memory_bytes: int
     image: str
     has_healthcheck: bool
+    profiles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +143,45 @@ class Topology:
     folder: Path
     roles: Roles
     services: Mapping[str, Service]
+    optional: Mapping[str, Service] = field(default_factory=dict)  # those that only a profile starts
+    clients: Mapping[str, ClientProperties] = field(default_factory=dict)  # of external clusters
+
+    @property
+    def reference(self) -> str:
+        """What `load` finds it by: its name, or where it lies if that is not among the project's."""
+        return self.name if self.folder.parent == COMPOSE else str(self.folder)
+
+    @cached_property
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(sorted({p for service in self.optional.values() for p in service.profiles}))
+
+    def with_profile(self, profile: str) -> "Topology":
+        """The topology as it is with a profile's services started too."""
+        if profile not in self.profiles:
+            raise BadInput(
+                f'topology "{self.name}" has no profile "{profile}"', nearest(profile, list(self.profiles))
+            )
+        of_it = {name: s for name, s in self.optional.items() if profile in s.profiles}
+        rest = {name: s for name, s in self.optional.items() if name not in of_it}
+        return replace(self, services={**self.services, **of_it}, optional=rest)
+
+    def without_services(self) -> "Topology":
+        return replace(self, services={})
+
+    @property
+    def has_connect(self) -> bool:
+        return bool(self.roles.connect or self.roles.connect_url)
+
+    def client(self, alias: str) -> ClientProperties:
+        return self.clients.get(alias, ClientProperties())
+
+    def require_writable(self, doing: str) -> None:
+        if self.roles.read_only:
+            raise BadInput(
+                f"{doing} would change clusters that the lab did not start: "
+                f'topology "{self.name}" is read-only',
+                f'"writable: true" under x-lab in {self.compose_file} permits it',
+            )
 
     @property
     def compose_file(self) -> Path:
@@ -93,7 +199,9 @@ class Topology:
         return {path.stem: path for path in sorted((self.folder / "connectors").glob("*.json"))}
 
     def bootstrap(self, alias: str, *, listener: str, ports: Mapping[str, int]) -> str:
-        """Addresses of a cluster's brokers on one listener, e.g. "broker:29092"."""
+        """Addresses of a cluster's brokers on one listener, e.g. "broker:29092"; an external one has one."""
+        if alias in self.roles.external:
+            return self.roles.external[alias].bootstrap
         brokers = self.roles.clusters[alias]
         return ",".join(self._advertised(broker, listener, ports) for broker in brokers)
 
@@ -110,8 +218,10 @@ class Topology:
 
     def alias_of(self, address: str) -> str | None:
         """The cluster that answers at an address inside the lab's network, if one does."""
-        for alias in self.roles.clusters:
-            if set(address.split(",")) & set(self.bootstrap(alias, listener="INTERNAL", ports={}).split(",")):
+        for alias, brokers in self.roles.clusters.items():
+            if brokers and set(address.split(",")) & set(
+                self.bootstrap(alias, listener="INTERNAL", ports={}).split(",")
+            ):
                 return alias
         return None
 
@@ -145,6 +255,12 @@ def names() -> list[str]:
 
 def load(name: str) -> Topology:
     """The named topology, or every problem of its files at once."""
+    if (
+        "/" in name
+        and COMPOSE not in Path(name).resolve().parents
+        and (Path(name) / "compose.yaml").is_file()
+    ):
+        return read(Path(name).resolve())
     if name not in names():
         raise BadInput(f'no topology named "{name}"', nearest(name, names(), more='"lab list" shows all'))
     return read(COMPOSE / name)
@@ -158,9 +274,11 @@ def read(folder: Path) -> Topology:
     try:
         roles = Roles.model_validate(document.get("x-lab", {}))
     except ValidationError as error:
-        problems += [f"x-lab.{'.'.join(map(str, e['loc']))}: {_plain(e)}" for e in error.errors()]
+        problems += [f"x-lab.{_where(e['loc'])}: {_plain(e)}" for e in error.errors()]
     services: dict[str, Service] = {}
     bodies = document.get("services")
+    if bodies is None and roles is not None and roles.external:
+        bodies = {}
     if not isinstance(bodies, dict):
         problems.append("services: not a mapping")
         bodies = {}
@@ -169,11 +287,31 @@ def read(folder: Path) -> Topology:
             services[service] = _service(service, _extended(body, folder))
         except ValueError as error:
             problems.append(f"services.{service}: {error}")
+    clients: dict[str, ClientProperties] = {}
     if roles is not None:
-        problems += _unknown_services(roles, list(bodies))
+        problems += roles.contradictions()
+        problems += _unknown_services(
+            roles, [s for s in bodies if s not in services or not services[s].profiles]
+        )
+        if roles.external:
+            problems += [
+                f"services.{s}: only spark, where clusters are external" for s in {*bodies} - {"spark"}
+            ]
+        for alias, external in roles.external.items():
+            if external.properties is not None:
+                try:
+                    clients[alias] = client_properties.read(folder / external.properties)
+                except BadInput as error:
+                    problems.append(f"x-lab.clusters.{alias}.external.properties: {error.message}")
     if problems or roles is None:
         raise TopologyError(f'topology "{folder.name}" is not valid: {"; ".join(problems)}', f"mend {path}")
-    return Topology(folder.name, folder, roles, services)
+    started = {name: s for name, s in services.items() if not s.profiles}
+    optional = {name: s for name, s in services.items() if s.profiles}
+    return Topology(folder.name, folder, roles, started, optional, clients)
+
+
+def _where(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in loc if part not in (_BROKERS, _BY_ADDRESS))
 
 
 def _plain(error: Any) -> str:
@@ -213,6 +351,7 @@ def _service(name: str, body: dict[str, Any]) -> Service:
         memory_bytes=_size(str(body.get("mem_limit", "0"))),
         image=str(body.get("image", "")),
         has_healthcheck="healthcheck" in body,
+        profiles=tuple(body.get("profiles", ())),
     )
 
 

@@ -20,7 +20,7 @@ from lab.checks import STANDARD, Check, run_checks
 from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, RECORD_COLUMNS, Histories, evidence
 from lab.kafka import Cluster, Offsets
 from lab.ledger import ledgers, summary
-from lab.spark import SparkSession, topic_frame, upload
+from lab.spark import SERVER_FOLDER, SparkSession, topic_frame, upload
 from lab.verdict import Outcome, Verdict, worst
 from lab.wait import NotYet, TimedOut, wait_until
 
@@ -41,6 +41,9 @@ class Flow:
     source_bootstrap: str  # for Spark, which may see the brokers from elsewhere
     target_bootstrap: str
     isolation: str = "read_uncommitted"  # of MM2's own consumer
+    source_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # of Spark's Kafka source
+    target_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
 
 
 @dataclass(kw_only=True)
@@ -98,7 +101,7 @@ def verify(
         histories = _histories(spark, flow, ends)
     say("read both topics into evidence")
     begin = time.monotonic()
-    with evidence(histories) as tables:
+    with evidence(histories, f"{flow.folder}/evidence") as tables:
         stages.took("read both topics into evidence", time.monotonic() - begin)
         with stages.stage("judge", say):
             verdicts = run_checks(tables, checks)[0]
@@ -157,9 +160,15 @@ def _histories(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         for t in (ends.target.get(p, nothing),)
     ]
     return Histories(
-        source=_records(spark, flow.topic, ends.source, flow.source_bootstrap, flow.isolation),
-        target=_records(spark, flow.remote, ends.target, flow.target_bootstrap, "read_committed"),
-        ledger=_ledger(spark, [(s.heading.run, path) for s, path in zip(known, paths, strict=True)]),
+        source=_records(
+            spark, flow.topic, ends.source, flow.source_bootstrap, flow.isolation, flow.source_options
+        ),
+        target=_records(
+            spark, flow.remote, ends.target, flow.target_bootstrap, "read_committed", flow.target_options
+        ),
+        ledger=_ledger(
+            spark, [(s.heading.run, path) for s, path in zip(known, paths, strict=True)], flow.folder
+        ),
         partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
         runs=[s.heading.run for s in known],
         compacted=compacted,
@@ -167,10 +176,17 @@ def _histories(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     )
 
 
-def _records(spark: SparkSession, topic: str, ends: Frozen, bootstrap: str, isolation: str) -> DataFrame:
+def _records(
+    spark: SparkSession,
+    topic: str,
+    ends: Frozen,
+    bootstrap: str,
+    isolation: str,
+    options: Mapping[str, str],
+) -> DataFrame:
     if not any(offsets.count for offsets in ends.values()):
         return spark.createDataFrame([], RECORD_COLUMNS)
-    read = topic_frame(spark, topic, ends, bootstrap=bootstrap, isolation=isolation)
+    read = topic_frame(spark, topic, ends, bootstrap=bootstrap, isolation=isolation, options=options)
     return read.select(
         f.lit(0).alias("case"),
         "partition",
@@ -183,11 +199,11 @@ def _records(spark: SparkSession, topic: str, ends: Frozen, bootstrap: str, isol
     )
 
 
-def _ledger(spark: SparkSession, files: Sequence[tuple[str, Path]]) -> DataFrame:
+def _ledger(spark: SparkSession, files: Sequence[tuple[str, Path]], folder: str) -> DataFrame:
     """The ledgers, uploaded as files and read at the server."""
     everything = spark.createDataFrame([], LEDGER_COLUMNS)
     for run, path in files:
-        at_server = spark.read.parquet(upload(spark, path, f"ledgers/{run}.parquet"))
+        at_server = spark.read.parquet(upload(spark, path, f"ledgers/{run}.parquet", folder))
         everything = everything.unionByName(
             at_server.select(f.lit(0).alias("case"), f.lit(run).alias("run"), "*")
         )

@@ -55,25 +55,37 @@ def test_a_service_is_limited_and_labelled(body: dict[str, Any]) -> None:
 
 @every_service
 def test_a_service_is_published_on_this_host_only(body: dict[str, Any]) -> None:
-    assert body["ports"], "Lab.address() gives the first"
-    for port in body["ports"]:
+    assert body.get("ports") or "profiles" in body, "Lab.address() gives the first"
+    for port in body.get("ports", []):
         assert re.fullmatch(r"127\.0\.0\.1:\$\{\w+_PORT:-\d+\}:\d+", port)
 
 
 @every_service
 def test_a_service_keeps_to_itself(body: dict[str, Any]) -> None:
-    """Two labs live side by side, nothing comes back by itself, nothing reaches the engine or the host."""
+    """Two labs live side by side, nothing comes back by itself, nothing reaches the engine or the host.
+
+    One service may use the host's network: the Spark that reads clusters which the lab knows by addresses
+    on this host, and it listens on loopback only.
+    """
     refused = {"privileged", "network_mode", "container_name", "restart", "pid", "ipc", "devices", "cap_add"}
+    if body.get("extends", {}).get("service") == "spark-on-host-network":
+        assert body["network_mode"] == "host"
+        settings = set(body["environment"].values())
+        assert {key + "=127.0.0.1" for key in ADDRESSES_OF_SPARK} <= settings
+        refused.remove("network_mode")
 
     assert refused & set(body) == set()
     assert "docker.sock" not in str(body)
 
 
+ADDRESSES_OF_SPARK = ("spark.connect.grpc.binding.address", "spark.driver.bindAddress", "spark.driver.host")
+
+
 @pytest.mark.parametrize(
     "body",
     # `up --wait` waits for what has a health check; the first verification waits for Spark instead.
-    [body for name, body in SERVICES.items() if not name.endswith(" spark")],
-    ids=[name for name in SERVICES if not name.endswith(" spark")],
+    [body for name, body in SERVICES.items() if " spark" not in name],
+    ids=[name for name in SERVICES if " spark" not in name],
 )
 def test_a_service_says_when_it_is_healthy(body: dict[str, Any]) -> None:
     assert body["healthcheck"]["test"][:2] == ["CMD", "lab-healthy"]
@@ -84,7 +96,9 @@ def test_a_topology_has_a_labelled_network_and_no_name_of_its_own(name: str) -> 
     compose = document(COMPOSE / name / "compose.yaml")
 
     assert compose["networks"] == {"default": {"labels": {"io.mirror-lab": "true"}}}
-    assert set(compose) <= {"x-lab", "services", "networks"}
+    for volume in compose.get("volumes", {}).values():
+        assert volume == {"labels": {"io.mirror-lab": "true"}}
+    assert set(compose) <= {"x-lab", "services", "networks", "volumes"}
 
 
 @every_topology
@@ -97,8 +111,21 @@ def test_plain_compose_finds_the_versions_too(name: str) -> None:
 
 
 @every_topology
+def test_a_profiles_services_are_not_started_by_default(name: str) -> None:
+    loaded = topology.load(name)
+    written = document(COMPOSE / name / "compose.yaml")["services"]
+
+    assert loaded.services.keys() | loaded.optional.keys() == written.keys()
+    assert not any("profiles" in resolved(written[s], COMPOSE / name) for s in loaded.services)
+    assert all("profiles" in resolved(written[s], COMPOSE / name) for s in loaded.optional)
+
+
+@every_topology
 def test_no_two_services_share_a_variable_or_a_default_port(name: str) -> None:
-    ports = topology.load(name).ports
+    loaded = topology.load(name)
+    ports = [
+        port for s in (loaded.services, loaded.optional) for service in s.values() for port in service.ports
+    ]
 
     assert len({port.variable for port in ports}) == len(ports)
     assert len({port.default for port in ports}) == len(ports)

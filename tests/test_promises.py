@@ -15,20 +15,11 @@ from lab.project import ROOT
 # From low to high: a module or package imports only what stands above it here. One order for all
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
-    *("errors", "project", "wait", "topology", "mm2_keys", "mm2", "verdict", "run", "leases", "interruption"),
-    *("report", "journal", "ledger", "records", "setup", "engine", "connect", "kafka", "spark"),
-    *(
-        "offsets",
-        "parity",
-        "internals",
-        "images",
-        "workload",
-        "evidence",
-        "checks",
-        "workings",
-        "verification",
-    ),
-    *("harness", "bench", "cli", "__main__"),
+    *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "verdict", "run"),
+    *("leases", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "connect"),
+    *("kafka", "external", "spark", "spark_cluster", "offsets", "parity", "internals", "lag", "images"),
+    *("workload", "evidence", "checks", "workings", "verification", "streaming", "harness", "bench", "cli"),
+    *("__main__",),
 )
 
 # The modules that may import a client library; everybody else goes through them.
@@ -36,7 +27,17 @@ HOMES = {
     "python_on_whales": {"engine"},
     "httpx": {"connect", "setup"},
     "confluent_kafka": {"kafka"},
-    "pyspark": {"spark", "offsets", "internals", "evidence", "checks", "workings", "verification"},
+    "pyspark": {
+        "spark",
+        "spark_cluster",
+        "offsets",
+        "internals",
+        "evidence",
+        "checks",
+        "workings",
+        "verification",
+        "streaming",
+    },
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"topology"},

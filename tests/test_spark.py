@@ -12,14 +12,18 @@ class Reader:
 
     def __init__(self) -> None:
         self.read = self
-        self.options: dict[str, str] = {}
+        self.given: dict[str, str] = {}
 
     def format(self, name: str) -> "Reader":
-        self.options["format"] = name
+        self.given["format"] = name
         return self
 
     def option(self, name: str, value: str) -> "Reader":
-        self.options[name] = value
+        self.given[name] = value
+        return self
+
+    def options(self, **options: str) -> "Reader":
+        self.given |= options
         return self
 
     def load(self) -> "Reader":
@@ -33,13 +37,14 @@ def test_a_topic_is_read_between_its_offsets_with_headers() -> None:
 
     topic_frame(session, "orders", offsets, bootstrap="broker:29092", isolation="read_committed")
 
-    options = dict(reader.options)
+    options = dict(reader.given)
     assert json.loads(options.pop("startingOffsets")) == {"orders": {"0": 3, "1": 0}}
     assert json.loads(options.pop("endingOffsets")) == {"orders": {"0": 10, "1": 0}}
     assert options == {
         "format": "kafka",
         "kafka.bootstrap.servers": "broker:29092",
         "kafka.isolation.level": "read_committed",
+        "kafka.allow.auto.create.topics": "false",
         "subscribe": "orders",
         "includeHeaders": "true",
     }

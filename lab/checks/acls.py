@@ -15,7 +15,7 @@ from lab.verdict import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class SameAcls:
-    name: ClassVar[str] = "ACLs"
+    name: ClassVar[str] = "acls"
     table: ClassVar[str] = "acls"
     coordinates: ClassVar[tuple[str, ...]] = (
         *("topic", "pattern", "principal", "host", "operation", "permission", "expected", "found"),
@@ -35,7 +35,7 @@ class SameAcls:
         return self._missing() | self._added()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        others = f"; the target has {counts['others']} others of its own" if counts["others"] else ""
+        others = f"; the target has {counts['others']} more of its own" if counts["others"] else ""
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no ACLs are synced: switched off, or the source has no authorizer"
         if counts["missing"] or counts["added"]:

@@ -21,7 +21,8 @@ def in_target() -> Column:
 
 
 def in_both() -> Column:
-    return in_source() & in_target()
+    """On both sides, and what is compared are copies of the same record."""
+    return in_source() & in_target() & f.col("told_apart")
 
 
 def in_ledger() -> Column:
@@ -61,7 +62,13 @@ def owed() -> Column:
     A compacted topic has records only until a later one of their key: those are owed no more.
     """
     given_and_kept = acked() & ~(compacted() & ~in_source())
-    return (in_source() | given_and_kept) & ~aborted() & ~may_be_compacted_away()
+    return (in_source() | given_and_kept) & ~aborted() & ~too_new() & ~may_be_compacted_away()
+
+
+def too_new() -> Column:
+    """Written after the source's ends were named that the target had to reach; it may be there or not."""
+    acked_late = (f.col("l_offset") >= f.col("s_owed")) & (f.col("l_offset") < f.col("s_end"))
+    return f.when(in_source(), f.col("s_late") == f.col("s_count")).otherwise(is_true(acked_late))
 
 
 def may_be_compacted_away() -> Column:
@@ -69,13 +76,13 @@ def may_be_compacted_away() -> Column:
 
     A tombstone goes some time after all that it deletes; whether its key is gone is asked by Compaction.
     """
-    gone = f.col("superseded") | is_true(f.col("s_tombstone"))
+    gone = f.col("superseded") | is_true(f.col("s_tombstone")) | (f.col("s_late") > 0)
     return compacted() & in_source() & ~in_target() & gone
 
 
 def lost() -> Column:
     """Owed and not on the target, or there fewer times than in the source, which equal records can be."""
-    fewer = ~compacted() & (f.col("t_count") < f.col("s_count"))
+    fewer = ~compacted() & (f.col("t_count") < f.col("s_count") - f.col("s_late"))
     return owed() & ~gone_from_both() & (~in_target() | fewer)
 
 
@@ -85,8 +92,9 @@ def gone_from_both() -> Column:
 
 
 def gone_from_source() -> Column:
-    """Acked at an offset that the source has since deleted."""
-    return is_true(~in_source() & (f.col("l_offset") < f.col("s_start")))
+    """Acked at an offset that the source has since deleted, or perhaps, if it was acked without one."""
+    deleted = f.coalesce(f.col("l_offset") < f.col("s_start"), acked() & (f.col("s_start") > 0))
+    return is_true(~in_source() & deleted)
 
 
 def gone_from_target() -> Column:

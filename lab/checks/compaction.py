@@ -55,12 +55,17 @@ class SameLastValues:
         return is_true(~f.col(f"{side}_tombstone"))
 
     def _missing(self) -> Column:
-        return self._alive("s") & ~self._alive("t")
+        return self._alive("s") & ~self._alive("t") & self._owed()
 
     def _stale(self) -> Column:
-        return self._alive("s") & self._alive("t") & (f.col("s_content") != f.col("t_content"))
+        return self._alive("s") & self._alive("t") & self._owed() & (f.col("s_content") != f.col("t_content"))
 
     def _alive_again(self) -> Column:
         """A source that has also deleted its beginning may have had the key."""
         may_have_had_it = f.col("s_offset").isNull() & (f.col("s_start") > 0)
-        return self._alive("t") & ~self._alive("s") & ~may_have_had_it
+        return self._alive("t") & ~self._alive("s") & ~may_have_had_it & self._owed()
+
+    @staticmethod
+    def _owed() -> Column:
+        """The last record is not one that came after the ends which the target had to reach."""
+        return ~is_true(f.col("s_offset") >= f.col("s_owed"))

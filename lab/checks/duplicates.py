@@ -52,6 +52,5 @@ class Duplicates:
 
     @staticmethod
     def _judged() -> Column:
-        """Compaction leaves one of many equal records in either topic; only a lab's are told apart."""
         known = c.in_source() | c.in_ledger()
-        return c.in_target() & known & (f.col("made_by_lab") | ~c.compacted())
+        return c.in_target() & known & f.col("told_apart")

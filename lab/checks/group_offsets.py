@@ -16,7 +16,7 @@ from lab.verdict import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class SyncedGroupOffsets:
-    name: ClassVar[str] = "group offsets"
+    name: ClassVar[str] = "group_offsets"
     table: ClassVar[str] = "groups"
     coordinates: ClassVar[tuple[str, ...]] = (
         *("partition", "group", "t_state", "due", "downstream", "t_committed", "t_before"),

@@ -11,7 +11,7 @@ from lab.checks.check import Counts, count_where
 from lab.verdict import Outcome
 
 _TROUBLES: Final = {
-    "missing": "acked records are not in the source",
+    "missing": "are not in the source",
     "moved": "are not where they were acked",
     "damaged": "have another payload than was sent",
     "refused": "are there though they were refused",

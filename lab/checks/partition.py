@@ -35,4 +35,5 @@ class PartitionKept:
 
     @staticmethod
     def _compared() -> Column:
-        return c.in_target() & f.coalesce("s_partition", "l_partition").isNotNull()
+        known = f.coalesce("s_partition", "l_partition").isNotNull()
+        return c.in_target() & known & f.col("told_apart")

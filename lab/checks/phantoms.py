@@ -65,7 +65,8 @@ class NoPhantoms:
 
     def _foreign(self) -> Column:
         sent = c.is_true(f.col("l_outcome") == ACKED)
-        perhaps_sent = c.is_true((f.col("l_outcome") == UNKNOWN) & (f.col("s_start") > 0))
+        may_be_gone = (f.col("s_start") > 0) | c.compacted()
+        perhaps_sent = c.is_true((f.col("l_outcome") == UNKNOWN) & may_be_gone)
         return c.in_target() & ~c.in_source() & ~(sent | perhaps_sent | self._unjudged())
 
     @staticmethod

@@ -15,7 +15,7 @@ from lab.verdict import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class TrueSyncPairs:
-    name: ClassVar[str] = "sync pairs"
+    name: ClassVar[str] = "sync_pairs"
     table: ClassVar[str] = "syncs"
     coordinates: ClassVar[tuple[str, ...]] = ("partition", "upstream", "downstream", "s_id", "t_id")
 

@@ -16,7 +16,7 @@ from lab.verdict import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class SameTopicConfigs:
-    name: ClassVar[str] = "topic configs"
+    name: ClassVar[str] = "topic_configs"
     table: ClassVar[str] = "configs"
     coordinates: ClassVar[tuple[str, ...]] = ("topic", "key", "rule", "expected", "found")
 

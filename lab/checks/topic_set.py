@@ -12,7 +12,7 @@ from lab.verdict import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class SameTopics:
-    name: ClassVar[str] = "topic set"
+    name: ClassVar[str] = "topic_set"
     table: ClassVar[str] = "topics"
     coordinates: ClassVar[tuple[str, ...]] = ("topic", "remote", "s_partitions", "t_partitions")
 

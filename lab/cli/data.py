@@ -104,7 +104,8 @@ def produce_(
         tombstones=tombstones,
     )
     lab = Lab.attach(name)
-    where = lab.cluster(cluster or next(iter(lab.topology.roles.clusters)))
+    lab.topology.require_writable("producing")
+    where = lab.cluster(cluster or next(iter(lab.topology.roles.clusters), "source"))
     if not where.has_topic(topic):
         where.create_topic(topic, partitions=partitions)
     done = _produced(where, topic, plan)

@@ -74,6 +74,9 @@ def up(
         float,
         typer.Option("--timeout", min=1, max=86_400, metavar="SECONDS", help="How long services may take."),
     ] = SERVICES_HEALTHY_S,
+    profile: Annotated[
+        list[str] | None, typer.Option("--profile", help="Also a profile's services, e.g. spark-cluster.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Start a lab, or bring a half-started one into shape. Doing it twice changes nothing."""
@@ -84,6 +87,7 @@ def up(
         ports=tuple(port or ()),
         keep=keep,
         timeout_s=timeout,
+        profiles=tuple(profile or ()),
     )
     lab = Lab.up(wish, console.Steps())
     data = {
@@ -121,7 +125,7 @@ def status(name: Name = None, json: Json = False) -> None:
     boxes = lab.containers()
     clusters = {alias: lab.cluster(alias) for alias in lab.topology.roles.clusters}
     topics = {alias: cluster.topics() for alias, cluster in clusters.items()}
-    connectors = lab.connect.statuses() if lab.topology.roles.connect else []
+    connectors = lab.connect.statuses() if lab.topology.has_connect else []
     data: dict[str, Any] = {
         "name": lab.name,
         "topology": lab.topology.name,
@@ -145,7 +149,8 @@ def status(name: Name = None, json: Json = False) -> None:
     }
 
     def text() -> None:
-        console.line(f"lab {lab.name}: {lab.topology.roles.title} (Kafka {lab.kafka_version})\n")
+        known = "known by addresses" if lab.topology.roles.external else f"Kafka {lab.kafka_version}"
+        console.line(f"lab {lab.name}: {lab.topology.roles.title} ({known})\n")
         addresses = {e.service: e.address for e in lab.endpoints()}
         what = {e.service: e.what for e in lab.endpoints()}
         rows = [
@@ -190,7 +195,7 @@ def logs(
 ) -> None:
     """Print a service's log."""
     lab = Lab.attach(name)
-    lab.address(service)
+    lab.require_service(service)
     if follow and json:
         raise BadInput("--follow and --json exclude each other", "leave one of them out")
     if follow:
@@ -206,7 +211,7 @@ def exec_(
 ) -> None:
     """Run a command in a service's container, e.g. `lab exec broker kafka-topics --list …`."""
     lab = Lab.attach(name)
-    lab.address(service)
+    lab.require_service(service)
     raise typer.Exit(lab.project.attach("exec", *console.terminal_option(), service, *command))
 
 

@@ -39,6 +39,7 @@ def deploy(
 ) -> None:
     """Validate connectors, PUT them to Connect and wait until their tasks run."""
     lab = Lab.attach(name)
+    lab.topology.require_writable("deploying connectors")
     steps = console.Steps()
     chosen = _chosen(lab, names, changes)
     if not force:
@@ -63,6 +64,7 @@ def deploy(
 def undeploy(names: Names = None, name: Name = None, json: Json = False) -> None:
     """Delete connectors from Connect; one that is not there is said, not an error."""
     lab = Lab.attach(name)
+    lab.topology.require_writable("undeploying connectors")
     there = lab.connect.names()
     asked = [_name(lab, text) for text in names or lab.topology.connector_files()]
     for connector in asked:

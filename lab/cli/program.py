@@ -3,7 +3,7 @@
 import typer
 from typer.exceptions import TyperException
 
-from lab.cli import bench, console, data, host, labs, mm2, runs, verify
+from lab.cli import bench, console, data, host, labs, lag, mm2, runs, verify
 from lab.errors import BadInput, Interrupted, LabError
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ labs.register(app)
 data.register(app)
 host.register(app)
 verify.register(app)
+lag.register(app)
 bench.register(app)
 runs.register(app)
 app.add_typer(mm2.app, name="mm2", help="MM2's connectors on Connect.")

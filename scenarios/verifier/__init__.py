@@ -1,0 +1,1 @@
+"""Synthetic histories, with and without defects, and an oracle: what the verifier itself is tested with."""

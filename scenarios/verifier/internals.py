@@ -236,14 +236,14 @@ class Defect:
     """`spoil` changes a clean case and gives what the check's first coordinates must name."""
 
     name: str
-    fires: str
+    check: str
     spoil: Callable[[Doings], Mapping[str, Any]]
-    companions: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
 
 
-def _defect(name: str, fires: str, *companions: str) -> Callable[..., Any]:
+def _defect(name: str, check: str, *also: str) -> Callable[..., Any]:
     def register(spoil: Callable[[Doings], Mapping[str, Any]]) -> Callable[[Doings], Mapping[str, Any]]:
-        DEFECTS.append(Defect(name=name, fires=fires, spoil=spoil, companions=frozenset(companions)))
+        DEFECTS.append(Defect(name=name, check=check, spoil=spoil, also=frozenset(also)))
         return spoil
 
     return register
@@ -258,28 +258,28 @@ def _middle(doings: Doings) -> Sync:
     return syncs[len(syncs) // 2]
 
 
-@_defect("a sync names the next record of the target", "sync pairs")
+@_defect("a sync names the next record of the target", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
     sync = _middle(doings)
     sync.downstream = next(t for t, _ in doings.partitions[0].target if t > sync.downstream)
     return vars(sync)
 
 
-@_defect("a sync names the next record of the source", "sync pairs")
+@_defect("a sync names the next record of the source", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
     sync = _middle(doings)
     sync.upstream = next(o for o in doings.partitions[0].source if o > sync.upstream)
     return vars(sync)
 
 
-@_defect("a sync points beyond the target's end", "sync pairs")
+@_defect("a sync points beyond the target's end", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
     sync = _middle(doings)
     sync.downstream = doings.partitions[0].t_end
     return vars(sync)
 
 
-@_defect("a sync names the record before on the target", "sync pairs")
+@_defect("a sync names the record before on the target", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
     sync = _middle(doings)
     sync.downstream = max(t for t, _ in doings.partitions[0].target if t < sync.downstream)
@@ -309,12 +309,12 @@ def _(doings: Doings) -> Mapping[str, Any]:
     return {**_point(doings, BEHIND, 1, doings.partitions[1].t_end), "first_skipped": first}
 
 
-@_defect("a checkpoint lies beyond the target's end", "translation", "group offsets")
+@_defect("a checkpoint lies beyond the target's end", "translation", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     return _point(doings, HEAD, 0, doings.partitions[0].t_end + 3)
 
 
-@_defect("the source's offset was copied as it is", "translation", "group offsets")
+@_defect("the source's offset was copied as it is", "translation", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     for partition in doings.partitions:  # as after a retention: the source began long ago
         if partition.source[0] == 0:
@@ -400,27 +400,27 @@ def _(doings: Doings) -> Mapping[str, Any]:
     return {"group": "new", "partition": 1}
 
 
-@_defect("a synced offset is one behind", "group offsets")
+@_defect("a synced offset is one behind", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     due = doings.of(HEAD, 0)[-1].downstream
     doings.change(HEAD, 0, t_committed=due - 1, t_before=-1)
     return {"group": HEAD, "partition": 0, "t_committed": due - 1, "due": due}
 
 
-@_defect("a group was never synced", "group offsets")
+@_defect("a group was never synced", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.change(BEHIND, 1, t_committed=-1, t_before=None, t_state="absent")
     return {"group": BEHIND, "partition": 1, "t_committed": -1}
 
 
-@_defect("an offset on the target went back", "group offsets")
+@_defect("an offset on the target went back", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     now = doings.group(BEHIND, 0).t_committed
     doings.change(BEHIND, 0, t_before=now + 1)
     return {"group": BEHIND, "partition": 0, "t_before": now + 1}
 
 
-@_defect("an offset ran ahead of every checkpoint", "group offsets")
+@_defect("an offset ran ahead of every checkpoint", "group_offsets")
 def _(doings: Doings) -> Mapping[str, Any]:
     end = doings.partitions[1].t_end
     doings.change(BEHIND, 1, t_committed=end)
@@ -432,58 +432,58 @@ def _replaced(doings: Doings, key: str, found: str | None) -> Mapping[str, Any]:
     return {"topic": "orders", "key": key, "found": found} if found else {"topic": "orders", "key": key}
 
 
-@_defect("a config was not copied", "topic configs")
+@_defect("a config was not copied", "topic_configs")
 def _(doings: Doings) -> Mapping[str, Any]:
     return _replaced(doings, "retention.ms", "604800000")
 
 
-@_defect("a target's own config was not reset", "topic configs")
+@_defect("a target's own config was not reset", "topic_configs")
 def _(doings: Doings) -> Mapping[str, Any]:
     return _replaced(doings, "max.message.bytes", "1500000")
 
 
-@_defect("an excluded config was copied", "topic configs")
+@_defect("an excluded config was copied", "topic_configs")
 def _(doings: Doings) -> Mapping[str, Any]:
     return _replaced(doings, "min.insync.replicas", "2")
 
 
-@_defect("an excluded config was wiped", "topic configs")
+@_defect("an excluded config was wiped", "topic_configs")
 def _(doings: Doings) -> Mapping[str, Any]:
     return _replaced(doings, "min.insync.replicas", None)
 
 
-@_defect("an ACL was not copied", "ACLs")
+@_defect("an ACL was not copied", "acls")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.acls = [replace(a, found=False) if a.principal == "User:reader" else a for a in doings.acls]
     return {"principal": "User:reader", "found": False}
 
 
-@_defect("the right to write was copied", "ACLs")
+@_defect("the right to write was copied", "acls")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.acls.append(_acl("writer", "write", expected=False, found=True, before=False))
     return {"principal": "User:writer", "operation": "write"}
 
 
-@_defect("all rights were copied instead of reading", "ACLs")
+@_defect("all rights were copied instead of reading", "acls")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.acls = [replace(a, found=False) if a.principal == "User:owner" else a for a in doings.acls]
     doings.acls.append(_acl("owner", "all", expected=False, found=True, before=False))
     return {"principal": "User:owner", "operation": "all"}
 
 
-@_defect("a selected topic is missing", "topic set")
+@_defect("a selected topic is missing", "topic_set")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.topics[1] = replace(doings.topics[1], t_partitions=None)
     return {"topic": "payments", "t_partitions": None}
 
 
-@_defect("a topic was created with one partition", "topic set")
+@_defect("a topic was created with one partition", "topic_set")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.topics[0] = replace(doings.topics[0], t_partitions=1)
     return {"topic": "orders", "t_partitions": 1}
 
 
-@_defect("an internal topic was mirrored", "topic set")
+@_defect("an internal topic was mirrored", "topic_set")
 def _(doings: Doings) -> Mapping[str, Any]:
     doings.topics[3] = replace(doings.topics[3], t_partitions=50)
     return {"topic": "__consumer_offsets", "t_partitions": 50}

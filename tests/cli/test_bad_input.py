@@ -28,7 +28,7 @@ CASES = {
     "a topology like nothing": (
         ["up", "zzz"],
         'no topology named "zzz"',
-        'known: basic-mirror; "lab list" shows all',
+        f'known: {", ".join(topology.names())}; "lab list" shows all',
     ),
     "a bad lab name": (
         [*BASIC, "--name", "My Lab!"],

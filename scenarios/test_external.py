@@ -1,0 +1,134 @@
+"""Clusters that the lab did not start are judged by their addresses alone, and never changed.
+
+Claim: a topology that names a running lab's EXTERNAL listeners shows the same topics and gives the same
+verdict; what would change those clusters is refused; an address that Spark cannot reach is named.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.harness import Lab
+from lab.mm2 import BYTES_CONVERTER, Connector
+from lab.project import COMPOSE
+from lab.records import Plan
+from lab.wait import RECORDS_ARRIVE_S
+from lab.workload import Producing
+from scenarios.commands import lab_command, objects_of
+
+pytestmark = pytest.mark.topology("basic-mirror")
+
+NAME, TOPIC, COUNT = "by-address", "judged-by-address", 600
+
+TOPOLOGY = """\
+x-lab:
+  title: Another lab, known by its addresses
+  teaches: Nothing
+  clusters:
+    source: {{external: {{bootstrap: "{source}", properties: client.properties}}}}
+    target: {{external: {{bootstrap: "{target}"}}}}
+  connect_url: {connect}
+services:
+  spark:
+    extends: {{file: {fragments}/spark.yaml, service: {service}}}
+    ports: ["127.0.0.1:${{SPARK_PORT:-15002}}:15002"]
+networks:
+  default: {{labels: {{io.mirror-lab: "true"}}}}
+"""
+
+
+def write(folder: Path, lab: Lab, service: str) -> Path:
+    folder.mkdir()
+    (folder / "client.properties").write_text("# as for Kafka's own tools\nclient.id = by-address\n")
+    text = TOPOLOGY.format(
+        source=lab.source.bootstrap,
+        target=lab.target.bootstrap,
+        connect=lab.connect.url,
+        fragments=COMPOSE / "services",
+        service=service,
+    )
+    (folder / "compose.yaml").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def mirrored(lab: Lab) -> str:
+    assert lab.run is not None
+    lab.source.create_topic(TOPIC, partitions=2)
+    plan = Plan(run="0add7e55", records=COUNT, size_bytes=80)
+    with Producing(lab.source, TOPIC, plan, lab.run.path / TOPIC) as producing:
+        producing.wait()
+    config = lab.connector("test_mirror", topics=TOPIC, **{"header.converter": BYTES_CONVERTER}).config
+    connector = Connector(name=TOPIC, config=config)
+    lab.deploy(connector)
+    lab.target.wait_for_records(connector.remote_topic(TOPIC), at_least=COUNT, timeout_s=RECORDS_ARRIVE_S)
+    return TOPIC
+
+
+@pytest.fixture(scope="module")
+def external(lab: Lab, mirrored: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = write(tmp_path_factory.mktemp("external") / "known", lab, "spark-on-host-network")
+    try:
+        done = lab_command("up", str(folder), "--name", NAME)
+        assert done.code == 0, done.err
+        yield Lab.attach(NAME)
+    finally:
+        assert lab_command("down", "--name", NAME).code == 0
+        assert objects_of(NAME) == []
+
+
+def test_nothing_but_spark_was_started(external: Lab) -> None:
+    assert [box.service for box in external.containers()] == ["spark"]
+
+
+def test_status_and_topics_are_those_of_the_other_lab(lab: Lab, external: Lab, mirrored: str) -> None:
+    ours, theirs = (lab_command("status", "--name", n, "--json").json for n in (lab.name, NAME))
+    assert theirs["topics"] == ours["topics"]
+    assert theirs["connectors"] == ours["connectors"] != []
+    found = [lab_command("topics", "--name", n, "--json").json["topics"] for n in (lab.name, NAME)]
+    assert found[0] == found[1]
+    assert mirrored in {topic["topic"] for topic in found[1]}
+
+
+def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None:
+    ours, theirs = (lab_command("verify", mirrored, "--name", n, "--json") for n in (lab.name, NAME))
+    assert theirs.code == ours.code == 0, theirs.out
+    told = [[(v["check"], v["outcome"], v["counts"]) for v in d.json["verdicts"]] for d in (ours, theirs)]
+    assert told[0] == told[1]
+    assert dict((check, counts) for check, _, counts in told[1])["loss"]["owed"] == COUNT
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("produce", TOPIC, "--records", "1"),
+        ("produce", "never-made"),
+        ("mm2", "deploy", "test_mirror"),
+        ("mm2", "undeploy", TOPIC),
+    ],
+    ids=" ".join,
+)
+def test_what_would_change_the_clusters_is_refused(lab: Lab, external: Lab, command: tuple[str, ...]) -> None:
+    before = [(t.name, t.count) for t in lab.source.topics() if not t.internal]
+    done = lab_command(*command, "--name", NAME)
+    assert done.code == 2, done.out
+    what, hint = done.err.splitlines()
+    assert what.endswith('would change clusters that the lab did not start: topology "known" is read-only')
+    assert hint.startswith('hint: "writable: true" under x-lab in ')
+    assert [(t.name, t.count) for t in lab.source.topics() if not t.internal] == before
+    assert TOPIC in lab.connect.names()
+
+
+def test_an_address_that_spark_does_not_reach_is_named(lab: Lab, mirrored: str, tmp_path: Path) -> None:
+    """Spark in a network of its own: for it, 127.0.0.1 is its own container."""
+    folder = write(tmp_path / "apart", lab, "spark")
+    try:
+        assert lab_command("up", str(folder)).code == 0
+        done = lab_command("verify", mirrored, "--name", "apart")
+        assert done.code == 1, done.out
+        what, hint = done.err.splitlines()[-2:]
+        assert what.startswith(f'error: Spark does not reach cluster "source" at {lab.source.bootstrap}: ')
+        assert f"must resolve and reach {lab.source.bootstrap}" in hint
+    finally:
+        assert lab_command("down", "--name", "apart").code == 0
