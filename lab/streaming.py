@@ -18,7 +18,7 @@ from lab.checks import STANDARD, Check, run_checks
 from lab.evidence import evidence
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
 from lab.verdict import Verdict
-from lab.verification import Flow, _histories, freeze
+from lab.verification import Flow, freeze, histories_of
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000
@@ -146,6 +146,6 @@ def verify_output(
     What MM2 did wrong counts as well: of the source's records it is asked what the application has.
     """
     ends = freeze(flow, timeout_s=timeout_s, say=lambda _: None)
-    histories = replace(_histories(spark, flow, ends), target=output)
+    histories = replace(histories_of(spark, flow, ends), target=output)
     with evidence(histories, f"{flow.folder}/evidence") as tables:
         return run_checks(tables, checks)[0]

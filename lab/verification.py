@@ -98,7 +98,7 @@ def verify(
     with stages.stage("wait until the target has caught up", say):
         ends = freeze(flow, timeout_s=timeout_s, say=say)
     with stages.stage("hand the ledgers to Spark", say):
-        histories = _histories(spark, flow, ends)
+        histories = histories_of(spark, flow, ends)
     say("read both topics into evidence")
     begin = time.monotonic()
     with evidence(histories, f"{flow.folder}/evidence") as tables:
@@ -144,7 +144,7 @@ def freeze(flow: Flow, *, timeout_s: float, say: Say) -> Ends:
     return Ends(owed=owed, source=flow.source.offsets(flow.topic), target=target, frozen_at=frozen_at)
 
 
-def _histories(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
+def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     topic_id = flow.source.topic_id(flow.topic)
     paths = ledgers(flow.source.alias, flow.topic, topic_id)
     known = [summary(path) for path in paths]

@@ -96,7 +96,7 @@ def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None
     assert theirs.code == ours.code == 0, theirs.out
     told = [[(v["check"], v["outcome"], v["counts"]) for v in d.json["verdicts"]] for d in (ours, theirs)]
     assert told[0] == told[1]
-    assert dict((check, counts) for check, _, counts in told[1])["loss"]["owed"] == COUNT
+    assert {check: counts for check, _, counts in told[1]}["loss"]["owed"] == COUNT
 
 
 @pytest.mark.parametrize(

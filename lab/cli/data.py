@@ -1,6 +1,5 @@
 """topics, produce, consume: records in and out of a lab's clusters."""
 
-import re
 import secrets
 from dataclasses import asdict, dataclass
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lab.cli import console
-from lab.cli.options import Json, Name
+from lab.cli.options import Json, Name, seconds
 from lab.errors import BadInput, Interrupted, LabError
 from lab.harness import Lab
 from lab.kafka import Cluster, Record
@@ -19,7 +18,6 @@ from lab.workload import Producing, Tally
 Alias = Annotated[
     str | None, typer.Option("--cluster", metavar="ALIAS", help="The cluster, by its MM2 alias.")
 ]
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -93,7 +91,7 @@ def produce_(
     plan = Plan(
         run=secrets.token_hex(4),
         records=1_000 if records is None and duration is None else records,
-        seconds=None if duration is None else _seconds(duration),
+        seconds=None if duration is None else seconds(duration),
         rate_per_s=rate,
         size_bytes=size,
         keys=keys,
@@ -182,13 +180,6 @@ def _counts(tally: Tally) -> dict[str, float]:
         "unknown": tally.unknown,
         "seconds": round(tally.seconds, 3),
     }
-
-
-def _seconds(text: str) -> float:
-    match = _DURATION.fullmatch(text)
-    if match is None or float(match[1]) <= 0:
-        raise BadInput(f'"{text}" is not a duration', "a positive number with s, m or h, e.g. 90s")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"]
 
 
 def consume(

@@ -16,8 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.cli import console
-from lab.cli.data import _seconds as seconds
-from lab.cli.options import Json, Name
+from lab.cli.options import Json, Name, seconds
 from lab.errors import BadInput, Interrupted
 from lab.harness import Lab
 from lab.kafka import ClusterError

@@ -1,10 +1,12 @@
 """Options that many commands share, and what a shell completes for them."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 import typer
 
 from lab import leases, topology
+from lab.errors import BadInput
 
 
 def _labs(incomplete: str) -> list[str]:
@@ -25,3 +27,12 @@ Name = Annotated[
 TopologyName = Annotated[
     str, typer.Argument(metavar="TOPOLOGY", help='One of "lab list".', autocompletion=_topologies)
 ]
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+
+
+def seconds(text: str) -> float:
+    match = _DURATION.fullmatch(text)
+    if match is None or float(match[1]) <= 0:
+        raise BadInput(f'"{text}" is not a duration', "a positive number with s, m or h, e.g. 90s")
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.cli import data
+from lab.cli import data, options
 from lab.cli.program import exit_code
 from lab.errors import BadInput
 from lab.kafka import Record
@@ -14,13 +14,13 @@ from lab.workload import Tally
     ("text", "seconds"), [("90s", 90), ("90", 90), ("1.5m", 90), ("2h", 7200), ("0.5s", 0.5)]
 )
 def test_durations_have_units(text: str, seconds: float) -> None:
-    assert data._seconds(text) == seconds
+    assert options.seconds(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["0", "0s", "-1s", "5x", "s", "", "1 s", "nan", "٣s" * 2])
 def test_what_is_no_duration_is_bad_input(text: str) -> None:
     with pytest.raises(BadInput) as caught:
-        data._seconds(text)
+        options.seconds(text)
 
     assert caught.value.message == f'"{text}" is not a duration'
     assert caught.value.hint == "a positive number with s, m or h, e.g. 90s"
