@@ -1,8 +1,8 @@
 """Verify one mirrored topic: wait until the target has caught up, freeze both sides, read, judge.
 
 The order matters. The source's end is taken first: what lies before it is owed. Then, when the target
-has caught up or the time is over, the target's end, and last the source's end again: a record on the
-target must stand in the source before that, also while a producer is still at work.
+has caught up or the time is over, the target's end. A source that has grown meanwhile cannot be judged:
+the target may have records from after its end, which would look as if nobody had sent them.
 """
 
 import time
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab.checks import STANDARD, Check, run_checks
+from lab.errors import NotEnough
 from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, RECORD_COLUMNS, Histories, evidence
 from lab.kafka import Cluster, Offsets
 from lab.ledger import ledgers, summary
@@ -62,7 +63,6 @@ class Judged:
 class Ends:
     """The offsets between which both topics are read, and before which records are owed."""
 
-    owed: Frozen
     source: Frozen
     target: Frozen
     frozen_at: datetime
@@ -120,9 +120,9 @@ def verify(
 
 def freeze(flow: Flow, *, timeout_s: float, say: Say) -> Ends:
     """Wait for the target, then name the offsets that everything is judged by."""
-    owed = flow.source.offsets(flow.topic)
+    source = flow.source.offsets(flow.topic)
     frozen_at = datetime.now(UTC)
-    wanted = sum(offsets.count for offsets in owed.values())
+    wanted = sum(offsets.count for offsets in source.values())
     grown_at, before = time.monotonic(), -1
 
     def observe() -> bool | NotYet:
@@ -141,7 +141,14 @@ def freeze(flow: Flow, *, timeout_s: float, say: Say) -> Ends:
     except TimedOut:
         say(f"not caught up in {timeout_s:g} s; judged as it is")
     target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    return Ends(owed=owed, source=flow.source.offsets(flow.topic), target=target, frozen_at=frozen_at)
+    now = flow.source.offsets(flow.topic)
+    if any(now[partition].end != offsets.end for partition, offsets in source.items()):
+        raise NotEnough(
+            f'topic "{flow.topic}" of cluster "{flow.source.alias}" is still being written to',
+            "stop its producers, then verify again",
+        )
+    # Retention may have passed meanwhile: what is gone cannot be read.
+    return Ends(source=now, target=target, frozen_at=frozen_at)
 
 
 def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lab.errors import NotEnough
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.records import HEADER, Plan, record_id
@@ -29,7 +30,7 @@ class Planted:
 
     def __init__(self, lab: Lab, topic: str, number: int, folder: Path) -> None:
         self.lab, self.topic, self.run = lab, topic, RUN.format(number)
-        self._folder = folder
+        self.folder = folder
         self.connector = Connector(
             name=topic,
             config=lab.connector("test_mirror", topics=topic, **{"header.converter": BYTES_CONVERTER}).config,
@@ -39,7 +40,7 @@ class Planted:
 
     def produce(self) -> None:
         plan = Plan(run=self.run, records=COUNT, size_bytes=80)
-        with Producing(self.lab.source, self.topic, plan, self._folder) as orders:
+        with Producing(self.lab.source, self.topic, plan, self.folder) as orders:
             orders.wait()
         assert orders.tally.acked == COUNT
 
@@ -138,3 +139,16 @@ def test_headers_in_base64_are_named(planted: Planted) -> None:
     assert failing(verdicts) == {"headers"}
     assert "base64" in verdicts["headers"].meaning
     assert COUNT in verdicts["headers"].counts.values()
+
+
+def test_a_topic_that_is_still_written_to_is_not_judged(planted: Planted) -> None:
+    """What the target has from after the source's end would look as if nobody had sent it."""
+    planted.produce()
+    planted.mirror()
+    with Producing(
+        planted.lab.source, planted.topic, Plan(run="feed0bad", rate_per_s=200), planted.folder / "more"
+    ):
+        planted.lab.source.wait_for_records(planted.topic, at_least=COUNT + 1, timeout_s=RECORDS_ARRIVE_S)
+        with pytest.raises(NotEnough, match="is still being written to"):
+            planted.lab.verify(planted.topic)
+    assert failing(planted.verdicts()) == set()
