@@ -147,7 +147,8 @@ class Lab:
                     step.say(f"{healthy} of {total} ready")
 
             self.project.up(timeout_s=timeout_s, on_line=on_line)
-            step.note = f"Kafka {self.kafka_version}"
+            if not self.topology.roles.external:
+                step.note = f"Kafka {self.kafka_version}"
 
     def _answers(self, run: Run) -> None:
         """Healthy is what a container says of itself; here the clients ask from outside."""
@@ -280,6 +281,9 @@ class Lab:
     @contextmanager
     def restored(self) -> Iterator[None]:
         """Afterwards remove the connectors, with their offsets, and the topics that were added meanwhile."""
+        if not self.topology.roles.clusters:
+            yield
+            return
         connectors = set(self.connect.names())
         clusters = [self.cluster(alias) for alias in self.topology.roles.clusters]
         topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}

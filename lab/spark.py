@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import grpc  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 
 from lab.errors import BadInput, LabError
@@ -27,6 +28,7 @@ REMOTE_VARIABLE: Final = "LAB_SPARK_REMOTE"
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
+_EXISTING_ANSWERS_S: Final = 30.0
 
 
 class SparkError(LabError):
@@ -48,14 +50,18 @@ def session(address: str) -> SparkSession:
     def observe() -> SparkSession:
         try:
             spark = SparkSession.builder.remote(remote).create()
+            patient = spark.client.get_retry_policies()
+            # The client's own way is to ask for ten minutes, whatever answers there.
+            spark.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1_000)])
             spark.range(1).collect()
+            spark.client.set_retry_policies(patient)
         except (PySparkException, OSError, RuntimeError) as error:
             raise SparkError(f"no answer from {remote}: {str(error).splitlines()[0]}") from error
         return spark
 
     return wait_until(
         observe,
-        timeout_s=SPARK_ANSWERS_S,
+        timeout_s=_EXISTING_ANSWERS_S if existing() else SPARK_ANSWERS_S,
         what=f"Spark answers at {remote}",
         transient=(SparkError,),
         hint=f"is {remote} a Spark Connect server?" if existing() else 'see "lab logs spark"',

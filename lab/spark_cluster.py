@@ -4,6 +4,7 @@ Whatever is wrong here would otherwise show as a stack trace in the middle of a 
 all: executors that write into folders of their own leave tables that lack rows.
 """
 
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -95,10 +96,15 @@ def check_reach(spark: SparkSession, asked: Asked) -> None:
         frame = topic_frame(spark, asked.topic, ends, bootstrap=asked.bootstrap, options=options)
         frame.select("offset").collect()
     except PySparkException as error:
+        if re.search("Authentication|Authorization", told := first_line(error)):
+            raise LabError(
+                f'cluster "{asked.alias}" at {asked.bootstrap} refuses Spark: {told}',
+                "mend the client properties that the topology names for it, or the account's ACLs",
+            ) from error
         others = [address for address in asked.advertised if address not in asked.bootstrap.split(",")]
         also = f" and {', '.join(others)}, which its brokers advertise" if others else ""
         raise LabError(
-            f'Spark does not reach cluster "{asked.alias}" at {asked.bootstrap}: {first_line(error)}',
+            f'Spark does not reach cluster "{asked.alias}" at {asked.bootstrap}: {told}',
             f"each machine of the Spark cluster must resolve and reach {asked.bootstrap}{also}; "
             "127.0.0.1 is that machine itself, and names of containers are known in their network only",
         ) from error

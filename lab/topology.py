@@ -277,7 +277,7 @@ def read(folder: Path) -> Topology:
         problems += [f"x-lab.{_where(e['loc'])}: {_plain(e)}" for e in error.errors()]
     services: dict[str, Service] = {}
     bodies = document.get("services")
-    if bodies is None and roles is not None and roles.external:
+    if bodies is None and (roles is None or roles.external):
         bodies = {}
     if not isinstance(bodies, dict):
         problems.append("services: not a mapping")

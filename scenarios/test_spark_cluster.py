@@ -6,6 +6,7 @@ verdicts, same counts, tasks on both workers; and what such a cluster lacks is s
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -97,10 +98,9 @@ def test_a_folder_that_executors_do_not_share_is_said_first(
     cluster: Lab, mirrored: str, remote: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, "/tmp/of-each-container")  # noqa: S108
-    fresh = Lab.attach(cluster.name)
-    with pytest.raises(LabError, match=r"^Spark cannot use the folder /tmp/of-each-container: ") as caught:
+    match = r"^Spark cannot use the folder /tmp/of-each-container: "
+    with closing(Lab.attach(cluster.name)) as fresh, pytest.raises(LabError, match=match) as caught:
         fresh.verify(mirrored)
-    fresh.close()
     assert FOLDER_VARIABLE in str(caught.value.hint)
 
 
@@ -108,10 +108,9 @@ def test_a_folder_that_takes_no_uploads_is_said_first(
     cluster: Lab, mirrored: str, remote: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, "/proc/nothing")
-    fresh = Lab.attach(cluster.name)
-    with pytest.raises(LabError, match=r"^the Spark server takes no uploads into /proc/nothing: ") as caught:
+    match = r"^the Spark server takes no uploads into /proc/nothing: "
+    with closing(Lab.attach(cluster.name)) as fresh, pytest.raises(LabError, match=match) as caught:
         fresh.verify(mirrored)
-    fresh.close()
     assert "allowDestLocal=true" in str(caught.value.hint)
 
 
@@ -119,5 +118,6 @@ def test_where_no_server_listens_it_is_said_at_once(
     lab: Lab, mirrored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(REMOTE_VARIABLE, "sc://127.0.0.1:1")
-    with pytest.raises(LabError, match=r"^no Spark Connect server answers at 127\.0\.0\.1:1: "):
-        Lab.attach(lab.name).verify(mirrored)
+    match = r"^no Spark Connect server answers at 127\.0\.0\.1:1: "
+    with closing(Lab.attach(lab.name)) as fresh, pytest.raises(LabError, match=match):
+        fresh.verify(mirrored)

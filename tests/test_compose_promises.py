@@ -174,7 +174,7 @@ def test_the_lock_names_no_address_and_has_every_hash() -> None:
         assert "--hash=sha256:" in requirement, requirement
 
 
-DOCUMENTS = [path for path in sorted(ROOT.glob("*.md")) if path.stat().st_size]
+DOCUMENTS = [path for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]) if path.stat().st_size]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
