@@ -1,4 +1,10 @@
-"""Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps."""
+"""Lab: a running topology, the one object that a scenario holds. `up` reads as the list of its steps.
+
+What needs Spark's client is imported where it is used: loading it takes half a second, which `up` and
+most other commands need not pay.
+"""
+
+from __future__ import annotations
 
 import os
 import uuid
@@ -6,12 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
-from lab import engine, images, leases, report, spark_cluster, topology
-from lab.checks import STANDARD, Check
+from lab import engine, images, leases, report, topology
 from lab.connect import Connect, ConnectError, Status
 from lab.engine import Container, EngineError, Project, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError, nearest
@@ -20,13 +25,16 @@ from lab.images import Image
 from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
 from lab.mm2 import SOURCE, Connector, read_connector
-from lab.project import kafka_version
+from lab.project import existing_spark, kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.spark import SERVER_FOLDER, SparkSession, existing, session
 from lab.topology import Topology
-from lab.verification import Flow, Judged, verify
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
+
+if TYPE_CHECKING:
+    from lab.checks import Check
+    from lab.spark import SparkSession
+    from lab.verification import Flow, Judged
 
 PROJECT_PREFIX: Final = "lab-"
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
@@ -66,7 +74,7 @@ class Lab:
     # -- coming and going ------------------------------------------------------------------------
 
     @classmethod
-    def up(cls, wish: Wish, watcher: Watcher | None = None) -> "Lab":
+    def up(cls, wish: Wish, watcher: Watcher | None = None) -> Lab:
         """Start the lab, or make a running or half-started one what it should be."""
         chosen = topology.load(wish.topology)
         version = kafka_version(wish.kafka)
@@ -100,7 +108,7 @@ class Lab:
         return lab
 
     @classmethod
-    def attach(cls, name: str | None = None) -> "Lab":
+    def attach(cls, name: str | None = None) -> Lab:
         """A lab that is already up: the named one, or the only one."""
         known = leases.names()
         if name is None:
@@ -218,7 +226,9 @@ class Lab:
 
     @cached_property
     def spark(self) -> SparkSession:
-        return session("" if existing() else self.address("spark"))
+        from lab.spark import session
+
+        return session("" if existing_spark() else self.address("spark"))
 
     def require_service(self, service: str) -> None:
         if service not in self.topology.services:
@@ -334,11 +344,14 @@ class Lab:
         self,
         topic: str,
         *,
-        checks: Sequence[Check] = STANDARD,
+        checks: Sequence[Check] | None = None,
         timeout_s: float = RECORDS_ARRIVE_S,
         say: Callable[[str], None] = lambda _: None,
     ) -> Judged:
         """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
+        from lab.checks import STANDARD
+        from lab.verification import Flow, verify
+
         connector = self.mirroring(topic)
         source, target = self.cluster(connector.source_alias), self.cluster(connector.target_alias)
         flow = Flow(
@@ -354,7 +367,7 @@ class Lab:
             folder=self._spark_folder,
         )
         self._require_reach(flow)
-        judged = verify(self.spark, flow, checks=checks, timeout_s=timeout_s, say=say)
+        judged = verify(self.spark, flow, checks=checks or STANDARD, timeout_s=timeout_s, say=say)
         if self.run is not None:
             path = self.run.save("verdict.json", {**self._facts(flow), **asdict(judged)})
             report.write(path)
@@ -366,7 +379,10 @@ class Lab:
     @cached_property
     def _spark_folder(self) -> str:
         """Where Spark keeps ledgers and evidence; on a cluster of the user's it is tried out first."""
-        if not existing():
+        from lab import spark_cluster
+        from lab.spark import SERVER_FOLDER
+
+        if not existing_spark():
             return SERVER_FOLDER
         folder = spark_cluster.folder_at(self.spark, os.environ.get(spark_cluster.FOLDER_VARIABLE))
         spark_cluster.check_folder(self.spark, folder)
@@ -374,7 +390,9 @@ class Lab:
 
     def _require_reach(self, flow: Flow) -> None:
         """Before a job of minutes starts; the lab's own Spark reaches the lab's own brokers."""
-        if not existing() and not self.topology.roles.external:
+        from lab import spark_cluster
+
+        if not existing_spark() and not self.topology.roles.external:
             return
         for cluster, topic in ((flow.source, flow.topic), (flow.target, flow.remote)):
             if cluster.has_topic(topic):
@@ -457,7 +475,7 @@ def _settings(name: str, chosen: Topology, version: str, profiles: Sequence[str]
     started = {p for p in (leases.leased(name) or {}).get(_PROFILES, "").split(",") if p}
     if wanted := sorted(started | set(profiles)):
         settings[_PROFILES] = ",".join(wanted)
-    if chosen.roles.external and (existing() or not chosen.services):
+    if chosen.roles.external and (existing_spark() or not chosen.services):
         settings[_CONTAINERS] = _NONE
     return settings
 
@@ -516,7 +534,7 @@ def build_images(version: str, watcher: Watcher) -> list[Image]:
     return built
 
 
-def _abandon(name: str, lab: "Lab | None", run: Run, error: BaseException, *, keep: bool) -> BaseException:
+def _abandon(name: str, lab: Lab | None, run: Run, error: BaseException, *, keep: bool) -> BaseException:
     """Save what can tell why, remove what was started, and give the error that the user sees."""
     left = f'what is there of it was kept: "lab status --name {name}", "lab down --name {name}"'
     with uninterruptible():

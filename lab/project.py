@@ -9,6 +9,7 @@ from lab.errors import BadInput, nearest
 ROOT: Final = Path(__file__).resolve().parent.parent
 COMPOSE: Final = ROOT / "compose"
 VERSIONS: Final = COMPOSE / "versions.env"
+SPARK_REMOTE: Final = "LAB_SPARK_REMOTE"
 
 
 def state_folder() -> Path:
@@ -24,6 +25,11 @@ def state_folder() -> Path:
 
 def runs_folder() -> Path:
     return Path(os.environ.get("LAB_RUNS") or ROOT / "runs")
+
+
+def existing_spark() -> str | None:
+    """The Spark Connect server that the user named instead of the lab's own."""
+    return os.environ.get(SPARK_REMOTE) or None
 
 
 def read_env_file(path: Path) -> dict[str, str]:

@@ -5,7 +5,6 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 """
 
 import json
-import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,11 +19,11 @@ from pyspark.sql.connect.session import SparkSession
 
 from lab.errors import BadInput, LabError
 from lab.kafka import Offsets
+from lab.project import SPARK_REMOTE, existing_spark
 from lab.wait import SPARK_ANSWERS_S, wait_until
 
-__all__ = ["SparkError", "SparkSession", "existing", "session", "topic_frame", "upload"]
+__all__ = ["SparkError", "SparkSession", "session", "topic_frame", "upload"]
 
-REMOTE_VARIABLE: Final = "LAB_SPARK_REMOTE"
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
@@ -35,14 +34,9 @@ class SparkError(LabError):
     """The Spark server did not answer, or a job failed."""
 
 
-def existing() -> str | None:
-    """The Spark Connect server that the user named instead of the lab's own."""
-    return os.environ.get(REMOTE_VARIABLE) or None
-
-
 def session(address: str) -> SparkSession:
     """A session at a Spark Connect server, once it answers a query."""
-    remote = existing()
+    remote = existing_spark()
     if remote is not None:
         _require_listener(remote)
     remote = remote or f"sc://{address}"
@@ -61,10 +55,10 @@ def session(address: str) -> SparkSession:
 
     return wait_until(
         observe,
-        timeout_s=_EXISTING_ANSWERS_S if existing() else SPARK_ANSWERS_S,
+        timeout_s=_EXISTING_ANSWERS_S if existing_spark() else SPARK_ANSWERS_S,
         what=f"Spark answers at {remote}",
         transient=(SparkError,),
-        hint=f"is {remote} a Spark Connect server?" if existing() else 'see "lab logs spark"',
+        hint=f"is {remote} a Spark Connect server?" if existing_spark() else 'see "lab logs spark"',
     )
 
 
@@ -76,13 +70,13 @@ def _require_listener(remote: str) -> None:
     except ValueError:
         host, port = None, 0
     if parts.scheme != "sc" or not host:
-        raise BadInput(f'{REMOTE_VARIABLE} "{remote}" is not sc://host:port', "e.g. sc://spark.example:15002")
+        raise BadInput(f'{SPARK_REMOTE} "{remote}" is not sc://host:port', "e.g. sc://spark.example:15002")
     try:
         socket.create_connection((host, port), timeout=_LISTENS_S).close()
     except OSError as error:
         raise SparkError(
             f"no Spark Connect server answers at {host}:{port}: {error.strerror or error}",
-            f"start it, mend {REMOTE_VARIABLE}, or unset it to use the lab's own Spark",
+            f"start it, mend {SPARK_REMOTE}, or unset it to use the lab's own Spark",
         ) from error
 
 

@@ -15,8 +15,8 @@ from lab import harness
 from lab.errors import LabError
 from lab.harness import Lab, Wish
 from lab.mm2 import BYTES_CONVERTER, Connector
+from lab.project import SPARK_REMOTE
 from lab.records import Plan
-from lab.spark import REMOTE_VARIABLE
 from lab.spark_cluster import FOLDER_VARIABLE
 from lab.verification import Judged
 from lab.wait import RECORDS_ARRIVE_S
@@ -63,7 +63,7 @@ def mirrored(lab: Lab) -> str:
 @pytest.fixture
 def remote(cluster: Lab, monkeypatch: pytest.MonkeyPatch) -> str:
     address = f"sc://{cluster.address('spark-connect')}"
-    monkeypatch.setenv(REMOTE_VARIABLE, address)
+    monkeypatch.setenv(SPARK_REMOTE, address)
     return address
 
 
@@ -85,7 +85,7 @@ def test_verdicts_are_the_same_and_both_workers_had_tasks(
 ) -> None:
     theirs = cluster.verify(mirrored)
     ran = tasks(cluster)
-    monkeypatch.delenv(REMOTE_VARIABLE)
+    monkeypatch.delenv(SPARK_REMOTE)
     ours = lab.verify(mirrored)
     assert told(theirs) == told(ours)
     assert {v.check for v in ours.verdicts if v.outcome == "FAIL"} == {"phantoms"}
@@ -117,7 +117,7 @@ def test_a_folder_that_takes_no_uploads_is_said_first(
 def test_where_no_server_listens_it_is_said_at_once(
     lab: Lab, mirrored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(REMOTE_VARIABLE, "sc://127.0.0.1:1")
+    monkeypatch.setenv(SPARK_REMOTE, "sc://127.0.0.1:1")
     match = r"^no Spark Connect server answers at 127\.0\.0\.1:1: "
     with closing(Lab.attach(lab.name)) as fresh, pytest.raises(LabError, match=match):
         fresh.verify(mirrored)

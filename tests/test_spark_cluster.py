@@ -8,7 +8,8 @@ from pyspark.errors import PySparkException
 from lab import spark_cluster
 from lab.errors import BadInput, LabError
 from lab.kafka import Offsets
-from lab.spark import SparkError, SparkSession, existing, session
+from lab.project import existing_spark
+from lab.spark import SparkError, SparkSession, session
 from lab.spark_cluster import Asked, check_reach, first_line, folder_at
 
 TRACE = """(java.lang.X) first
@@ -118,4 +119,4 @@ def test_where_nothing_listens_it_is_said_at_once(monkeypatch: pytest.MonkeyPatc
 def test_an_empty_remote_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_SPARK_REMOTE", "")
 
-    assert existing() is None
+    assert existing_spark() is None
