@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from lab.checks import STANDARD, Check, run_checks
 from lab.evidence import evidence
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
 from lab.verdict import Verdict
-from lab.verification import Flow, freeze, histories_of
+from lab.verification import Flow, as_records, freeze, histories_of
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000
@@ -116,16 +115,7 @@ class Application:
 
     def records(self) -> DataFrame:
         """The output, with the columns that lab.evidence wants."""
-        return self._spark.read.parquet(self.path).select(
-            f.lit(0).alias("case"),
-            "partition",
-            "offset",
-            f.unix_millis("timestamp").alias("timestamp"),
-            f.col("timestampType").alias("timestamp_type"),
-            "key",
-            "value",
-            "headers",
-        )
+        return as_records(self._spark.read.parquet(self.path))
 
     def _failed(self, error: Exception) -> SparkError:
         return SparkError(

@@ -194,7 +194,12 @@ def _records(
     if not any(offsets.count for offsets in ends.values()):
         return spark.createDataFrame([], RECORD_COLUMNS)
     read = topic_frame(spark, topic, ends, bootstrap=bootstrap, isolation=isolation, options=options)
-    return read.select(
+    return as_records(read)
+
+
+def as_records(frame: DataFrame) -> DataFrame:
+    """What Spark's Kafka source gives, with the columns that lab.evidence wants."""
+    return frame.select(
         f.lit(0).alias("case"),
         "partition",
         "offset",
