@@ -13,6 +13,7 @@ from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, NotYet, wait_until
 
 REQUEST_S: Final = 30.0  # validation opens admin clients to both clusters and is slow when one is down
 _REBALANCING: Final = 409
+_NOBODY: Final = "lab-healthy"  # no connector has this name
 
 
 class ConnectError(LabError):
@@ -89,10 +90,15 @@ class Connect:
 
     def wait_until_answers(self) -> None:
         def observe() -> bool:
-            self._request("GET", "/connectors")
+            try:
+                self._request("GET", f"/connectors/{_NOBODY}/config")
+            except ConnectError as error:
+                if f"Connector {_NOBODY} " not in error.message:
+                    raise
             return True
 
-        # Until a worker has joined its group it answers 404 or 503, or not at all.
+        # The list of connectors is answered before the worker has even created its topics. A connector's
+        # config is not; until then the answer is an error of another kind, or none.
         wait_until(
             observe,
             timeout_s=CONNECT_ANSWERS_S,

@@ -239,12 +239,18 @@ def test_a_connector_that_never_appears_says_what_the_worker_said() -> None:
     )
 
 
-def test_a_worker_answers_when_it_lists_connectors() -> None:
-    worker = Worker(httpx.ConnectError("refused"), httpx.Response(404), httpx.Response(503), ok([]))
+def test_a_worker_answers_when_it_knows_that_a_connector_is_not_there() -> None:
+    unknown = {"error_code": 404, "message": "Connector lab-healthy not found"}
+    worker = Worker(
+        httpx.ConnectError("refused"),
+        httpx.Response(404),  # of the web server, before the worker's own pages are there
+        httpx.Response(503),
+        httpx.Response(404, json=unknown),
+    )
 
     connect(worker).wait_until_answers()
 
-    assert worker.lines == ["GET /connectors"] * 4
+    assert worker.lines == ["GET /connectors/lab-healthy/config"] * 4
 
 
 def test_statuses_carry_class_and_topics_and_leave_out_what_has_none_yet() -> None:
