@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ from lab.external import ReadOnlyCluster, ReadOnlyConnect
 from lab.images import Image
 from lab.interruption import uninterruptible
 from lab.kafka import Cluster, ClusterError
-from lab.mm2 import SOURCE, Connector, read_connector
+from lab.mm2 import CHECKPOINT, SOURCE, Connector, read_connector
 from lab.project import existing_spark, kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
@@ -32,11 +32,12 @@ from lab.topology import Topology
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
-    from lab.checks import Check
+    from lab.flow import Flow
     from lab.spark import SparkSession
-    from lab.verification import Flow, Judged
+    from lab.verification import Judged
 
 PROJECT_PREFIX: Final = "lab-"
+KAFKA_4: Final = Version("4")
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
 _SPARK: Final = ("spark", "spark-connect")
 # Of a lab's lease: the first is Compose's own, the second says that there is nothing for the engine to do.
@@ -329,49 +330,67 @@ class Lab:
 
     def mirroring(self, topic: str) -> Connector:
         """The deployed connector that mirrors a topic."""
-        if self.topology.has_connect:
-            deployed = [
-                Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()
-            ]
-        else:  # a dedicated MM2, say: the topology's files tell what it does
-            deployed = [read_connector(path) for path in self.topology.connector_files().values()]
-        mirroring = [c for c in deployed if c.connector_class == SOURCE and c.selects(topic)]
+        mirroring = [c for c in self._deployed() if c.connector_class == SOURCE and c.selects(topic)]
         if not mirroring:
             raise BadInput(f'no deployed connector mirrors topic "{topic}"', '"lab mm2 deploy" deploys one')
         return mirroring[0]
+
+    def _deployed(self) -> list[Connector]:
+        if self.topology.has_connect:
+            return [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
+        # a dedicated MM2, say: the topology's files tell what it does
+        return [read_connector(path) for path in self.topology.connector_files().values()]
 
     def verify(
         self,
         topic: str,
         *,
-        checks: Sequence[Check] | None = None,
+        only: Collection[str] | None = None,
+        allow_duplicates: bool = False,
         timeout_s: float = RECORDS_ARRIVE_S,
         say: Callable[[str], None] = lambda _: None,
     ) -> Judged:
         """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
-        from lab.checks import STANDARD
-        from lab.verification import Flow, verify
+        from lab.verification import verify
 
-        connector = self.mirroring(topic)
-        source, target = self.cluster(connector.source_alias), self.cluster(connector.target_alias)
-        flow = Flow(
-            topic=topic,
-            remote=connector.remote_topic(topic),
-            source=source,
-            target=target,
-            source_bootstrap=self.internal_bootstrap(source.alias),
-            target_bootstrap=self.internal_bootstrap(target.alias),
-            isolation=connector.isolation,
-            source_options=self._spark_options(source.alias),
-            target_options=self._spark_options(target.alias),
-            folder=self._spark_folder,
-        )
+        flow = self.flow(topic)
         self._require_reach(flow)
-        judged = verify(self.spark, flow, checks=checks or STANDARD, timeout_s=timeout_s, say=say)
+        judged = verify(
+            self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
+        )
         if self.run is not None:
             path = self.run.save("verdict.json", {**self._facts(flow), **asdict(judged)})
             report.write(path)
         return judged
+
+    def flow(self, topic: str) -> Flow:
+        """How a topic is mirrored by what is deployed."""
+        from lab.flow import Flow
+
+        connector = self.mirroring(topic)
+        ends = (connector.source_alias, connector.target_alias)
+        return Flow(
+            topic=topic,
+            connector=connector,
+            checkpointer=next(
+                (
+                    c
+                    for c in self._deployed()
+                    if c.connector_class == CHECKPOINT and (c.source_alias, c.target_alias) == ends
+                ),
+                None,
+            ),
+            source=self.cluster(connector.source_alias),
+            target=self.cluster(connector.target_alias),
+            bootstraps={alias: self.internal_bootstrap(alias) for alias in ends},
+            options={alias: self._spark_options(alias) for alias in ends},
+            folder=self._spark_folder,
+            kafka_4=Version(self._worker_version) >= KAFKA_4,
+        )
+
+    @property
+    def _worker_version(self) -> str:
+        return self.connect.version() if self.topology.has_connect else self.kafka_version
 
     def _spark_options(self, alias: str) -> dict[str, str]:
         return {f"kafka.{key}": value for key, value in self.topology.client(alias).java.items()}

@@ -8,6 +8,7 @@ record of the source must be in the output once, in order and unharmed.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from pyspark.errors import PySparkException
@@ -15,9 +16,10 @@ from pyspark.sql import DataFrame
 
 from lab.checks import STANDARD, Check, run_checks
 from lab.evidence import evidence
+from lab.flow import Flow
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
 from lab.verdict import Verdict
-from lab.verification import Flow, as_records, freeze, histories_of
+from lab.verification import as_records, histories_of, name_ends, wait_for_target
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000
@@ -135,7 +137,8 @@ def verify_output(
 
     What MM2 did wrong counts as well: of the source's records it is asked what the application has.
     """
-    ends = freeze(flow, timeout_s=timeout_s, say=lambda _: None)
-    histories = replace(histories_of(spark, flow, ends), target=output)
+    owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
+    wait_for_target(flow, owed, timeout_s=timeout_s, say=lambda _: None)
+    histories = replace(histories_of(spark, flow, name_ends(flow, owed, frozen_at)), target=output)
     with evidence(histories, f"{flow.folder}/evidence") as tables:
         return run_checks(tables, checks)[0]

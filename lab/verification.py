@@ -1,50 +1,43 @@
 """Verify one mirrored topic: wait until the target has caught up, freeze both sides, read, judge.
 
-The order matters. The source's end is taken first: what lies before it is owed. Then, when the target
-has caught up or the time is over, the target's end. A source that has grown meanwhile cannot be judged:
-the target may have records from after its end, which would look as if nobody had sent them.
+The order matters. The source's ends are named first: what lies before them is owed. When the target has
+caught up or the time is over, MM2's own topics are read, so that whatever they point to has been written;
+then the target's ends are named, then the ledgers that are there, and the source's ends once more: what
+the target has from a producer that is at work was read from before those.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from lab.checks import STANDARD, Check, run_checks
-from lab.errors import NotEnough
-from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, RECORD_COLUMNS, Histories, evidence
+from lab import workings
+from lab.checks import STANDARD, Check, Duplicates, run_checks
+from lab.evidence import (
+    LEDGER_COLUMNS,
+    OWED_COLUMNS,
+    PARTITION_COLUMNS,
+    RECORD_COLUMNS,
+    Histories,
+    evidence,
+)
+from lab.flow import Flow
 from lab.kafka import Cluster, Offsets
-from lab.ledger import ledgers, summary
-from lab.spark import SERVER_FOLDER, SparkSession, topic_frame, upload
+from lab.ledger import Summary, ledgers, summary
+from lab.spark import SparkSession, topic_frame, upload
 from lab.verdict import Outcome, Verdict, worst
 from lab.wait import NotYet, TimedOut, wait_until
+from lab.workings import Workings
 
 QUIET_S: Final = 10.0  # a target that has not grown for so long will not catch up by itself
 
 Frozen = Mapping[int, Offsets]
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flow:
-    """One topic's way from a cluster to another, as clients and as Spark reach them."""
-
-    topic: str
-    remote: str
-    source: Cluster
-    target: Cluster
-    source_bootstrap: str  # for Spark, which may see the brokers from elsewhere
-    target_bootstrap: str
-    isolation: str = "read_uncommitted"  # of MM2's own consumer
-    source_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # of Spark's Kafka source
-    target_options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
 
 
 @dataclass(kw_only=True)
@@ -63,9 +56,16 @@ class Judged:
 class Ends:
     """The offsets between which both topics are read, and before which records are owed."""
 
-    source: Frozen
+    owed: Frozen  # of the source, as named first
+    source: Frozen  # as named last
     target: Frozen
-    frozen_at: datetime
+    ledgers: Sequence[Summary]
+    frozen_at: datetime  # when what is owed was named
+
+    @property
+    def grown(self) -> bool:
+        """Whether the source was written to meanwhile."""
+        return any(self.source[partition].end > named.end for partition, named in self.owed.items())
 
 
 class Stages:
@@ -85,29 +85,44 @@ class Stages:
         self.taken.append({"name": name, "seconds": round(seconds, 2)})
 
 
+def check_names() -> list[str]:
+    """Of every check that `verify` knows, in the order in which they are shown."""
+    return [*(check.name for check in STANDARD), *(check.name for check in workings.CHECKS)]
+
+
 def verify(
     spark: SparkSession,
     flow: Flow,
     *,
-    checks: Sequence[Check] = STANDARD,
     timeout_s: float,
+    only: Collection[str] | None = None,
+    allow_duplicates: bool = False,
     say: Say = lambda _: None,
 ) -> Judged:
-    """Every check's verdict on what MM2 did with the topic's records."""
+    """The verdicts on what MM2 did with the topic: of all checks, or `only` of those with these names."""
     stages = Stages()
+    wanted = set(check_names() if only is None else only)
     with stages.stage("wait until the target has caught up", say):
-        ends = freeze(flow, timeout_s=timeout_s, say=say)
+        owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
+        wait_for_target(flow, owed, timeout_s=timeout_s, say=say)
+    doings: Workings | None = None
+    if wanted & {check.name for check in workings.CHECKS}:
+        with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
+            doings = workings.read(flow)
     with stages.stage("hand the ledgers to Spark", say):
+        ends = name_ends(flow, owed, frozen_at)
         histories = histories_of(spark, flow, ends)
     say("read both topics into evidence")
     begin = time.monotonic()
-    with evidence(histories, f"{flow.folder}/evidence") as tables:
+    with evidence(histories, f"{flow.folder}/evidence") as records:
         stages.took("read both topics into evidence", time.monotonic() - begin)
         with stages.stage("judge", say):
-            verdicts = run_checks(tables, checks)[0]
+            tables = {**records, **(workings.tables(spark, doings, records) if doings else {})}
+            checks = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
+            verdicts = run_checks(tables, [check for check in checks if check.name in wanted])[0]
         with stages.stage("count for the report", say):
-            partitions = _partitions(tables["partitions"])
-            series = _series(tables["records"])
+            partitions = _partitions(records["partitions"])
+            series = _series(records["records"])
     return Judged(
         outcome=worst(v.outcome for v in verdicts),
         verdicts=verdicts,
@@ -118,11 +133,14 @@ def verify(
     )
 
 
-def freeze(flow: Flow, *, timeout_s: float, say: Say) -> Ends:
-    """Wait for the target, then name the offsets that everything is judged by."""
-    source = flow.source.offsets(flow.topic)
-    frozen_at = datetime.now(UTC)
-    wanted = sum(offsets.count for offsets in source.values())
+def _of_records(allow_duplicates: bool) -> list[Check]:
+    allowing = Duplicates(allowed_fraction=1.0)
+    return [allowing if allow_duplicates and check.name == allowing.name else check for check in STANDARD]
+
+
+def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> None:
+    """Until it has as many records as are owed, or does not grow any more."""
+    wanted = sum(offsets.count for offsets in owed.values())
     grown_at, before = time.monotonic(), -1
 
     def observe() -> bool | NotYet:
@@ -140,60 +158,57 @@ def freeze(flow: Flow, *, timeout_s: float, say: Say) -> Ends:
         wait_until(observe, timeout_s=timeout_s, what=f'topic "{flow.remote}" caught up')
     except TimedOut:
         say(f"not caught up in {timeout_s:g} s; judged as it is")
+
+
+def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:
+    """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
     target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    now = flow.source.offsets(flow.topic)
-    if any(now[partition].end != offsets.end for partition, offsets in source.items()):
-        raise NotEnough(
-            f'topic "{flow.topic}" of cluster "{flow.source.alias}" is still being written to',
-            "stop its producers, then verify again",
-        )
-    # Retention may have passed meanwhile: what is gone cannot be read.
-    return Ends(source=now, target=target, frozen_at=frozen_at)
+    topic_id = flow.source.topic_id(flow.topic)
+    known = [summary(path) for path in ledgers(flow.source.alias, flow.topic, topic_id)]
+    # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
+    source = flow.source.offsets(flow.topic)
+    return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
 
 
 def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
-    topic_id = flow.source.topic_id(flow.topic)
-    paths = ledgers(flow.source.alias, flow.topic, topic_id)
-    known = [summary(path) for path in paths]
+    known = ends.ledgers
     transactional = any(s.heading.plan.get("transaction_size") for s in known)
     policy = flow.source.topic_configs([flow.topic])[flow.topic]["cleanup.policy"]
     compacted = "compact" in (policy.value or "")
     # Where the lab did not write itself, it cannot know what the holes between offsets are.
-    holes = 0 if paths and not transactional and not compacted else None
+    holes = 0 if known and not transactional and not compacted and not ends.grown else None
     nothing = Offsets(start=0, end=0)
     rows = [
-        (0, p, o.start, o.end, holes, t.start, t.end, holes, bool(paths), compacted)
+        (0, p, o.start, o.end, holes, t.start, t.end, holes, bool(known), compacted)
         for p, o in ends.source.items()
         for t in (ends.target.get(p, nothing),)
     ]
+    owed = [(0, partition, named.end) for partition, named in ends.owed.items()]
     return Histories(
-        source=_records(
-            spark, flow.topic, ends.source, flow.source_bootstrap, flow.isolation, flow.source_options
-        ),
-        target=_records(
-            spark, flow.remote, ends.target, flow.target_bootstrap, "read_committed", flow.target_options
-        ),
-        ledger=_ledger(
-            spark, [(s.heading.run, path) for s, path in zip(known, paths, strict=True)], flow.folder
-        ),
+        source=_records(spark, flow, flow.source, ends.source),
+        target=_records(spark, flow, flow.target, ends.target),
+        ledger=_ledger(spark, known, flow.folder),
         partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
         runs=[s.heading.run for s in known],
+        owed=spark.createDataFrame(owed, OWED_COLUMNS) if ends.grown else None,
         compacted=compacted,
         rows=sum(o.count for side in (ends.source, ends.target) for o in side.values()),
     )
 
 
-def _records(
-    spark: SparkSession,
-    topic: str,
-    ends: Frozen,
-    bootstrap: str,
-    isolation: str,
-    options: Mapping[str, str],
-) -> DataFrame:
+def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) -> DataFrame:
     if not any(offsets.count for offsets in ends.values()):
         return spark.createDataFrame([], RECORD_COLUMNS)
-    read = topic_frame(spark, topic, ends, bootstrap=bootstrap, isolation=isolation, options=options)
+    from_source = cluster is flow.source
+    read = topic_frame(
+        spark,
+        flow.topic if from_source else flow.remote,
+        ends,
+        bootstrap=flow.bootstrap(cluster),
+        # of the source what MM2 itself reads
+        isolation=flow.connector.isolation if from_source else "read_committed",
+        options=flow.options_of(cluster),
+    )
     return as_records(read)
 
 
@@ -211,11 +226,12 @@ def as_records(frame: DataFrame) -> DataFrame:
     )
 
 
-def _ledger(spark: SparkSession, files: Sequence[tuple[str, Path]], folder: str) -> DataFrame:
+def _ledger(spark: SparkSession, known: Sequence[Summary], folder: str) -> DataFrame:
     """The ledgers, uploaded as files and read at the server."""
     everything = spark.createDataFrame([], LEDGER_COLUMNS)
-    for run, path in files:
-        at_server = spark.read.parquet(upload(spark, path, f"ledgers/{run}.parquet", folder))
+    for said in known:
+        run = said.heading.run
+        at_server = spark.read.parquet(upload(spark, said.path, f"ledgers/{run}.parquet", folder))
         everything = everything.unionByName(
             at_server.select(f.lit(0).alias("case"), f.lit(run).alias("run"), "*")
         )

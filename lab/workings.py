@@ -23,6 +23,7 @@ from lab.checks.tightness import TightTranslation
 from lab.checks.topic_configs import SameTopicConfigs
 from lab.checks.topic_set import SameTopics
 from lab.checks.translation import SafeTranslation
+from lab.flow import Flow
 from lab.kafka import Cluster, ClusterError, Offsets
 from lab.mm2 import Connector
 from lab.spark import SparkSession, topic_frame
@@ -32,37 +33,10 @@ _PATIENCE_S: Final = 5.0  # beyond three intervals of syncing, for a slow machin
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """Who mirrors a topic, from where to where, and how Spark reaches the two clusters."""
-
-    topic: str
-    connector: Connector
-    checkpointer: Connector | None
-    source: Cluster
-    target: Cluster
-    bootstraps: Mapping[str, str]  # alias → address for Spark
-    kafka_4: bool = False  # the worker's version: what counts as internal
-
-    @property
-    def emits_syncs(self) -> bool:
-        return self.connector.config.get("emit.offset-syncs.enabled") != "false"
-
-    @property
-    def emits_checkpoints(self) -> bool:
-        given = self.checkpointer
-        return given is not None and given.config.get("emit.checkpoints.enabled") != "false"
-
-    @property
-    def syncs_at(self) -> Cluster:
-        here = self.connector.offset_syncs_alias == self.connector.source_alias
-        return self.source if here else self.target
-
-
-@dataclass(frozen=True, kw_only=True)
 class Workings:
     """What the clients read at one moment; None is what a cluster would not tell."""
 
-    parts: Parts
+    flow: Flow
     syncs: Mapping[int, Offsets]
     checkpoints: Mapping[int, Offsets]
     groups: list[parity.GroupRow] | None
@@ -77,35 +51,40 @@ class Workings:
         return min((group.due_ms for group in self.groups or ()), default=0)
 
 
-def read(parts: Parts) -> Workings:
+def read(flow: Flow) -> Workings:
     """Name the ends of MM2's topics, then read what the clients can: groups, configs, ACLs, topics."""
-    connector, kafka_4 = parts.connector, parts.kafka_4
-    syncs = _ends(parts.syncs_at, connector.offset_syncs_topic) if parts.emits_syncs else {}
-    checkpointer = parts.checkpointer if parts.emits_checkpoints else None
-    checkpoints = _ends(parts.target, checkpointer.checkpoints_topic) if checkpointer else {}
-    acls = _or_none(lambda: _acls(parts))
+    connector, kafka_4 = flow.connector, flow.kafka_4
+    syncs = _ends(flow.syncs_at, connector.offset_syncs_topic) if flow.emits_syncs else {}
+    checkpointer = flow.checkpointer if flow.emits_checkpoints else None
+    checkpoints = _ends(flow.target, checkpointer.checkpoints_topic) if checkpointer else {}
+    acls = _or_none(lambda: _acls(flow))
     return Workings(
-        parts=parts,
+        flow=flow,
         syncs=syncs,
         checkpoints=checkpoints,
-        groups=_or_none(lambda: _groups(parts, checkpointer)) if checkpointer else [],
-        configs=_or_none(lambda: _configs(parts)),
+        groups=_or_none(lambda: _groups(flow, checkpointer)) if checkpointer else [],
+        configs=_or_none(lambda: _configs(flow)),
         acls=None if acls is None else acls[0],
         topics=_or_none(
-            lambda: parity.topic_rows(
-                connector, parts.source.topics(), parts.target.topics(), kafka_4=kafka_4
-            )
+            lambda: parity.topic_rows(connector, flow.source.topics(), flow.target.topics(), kafka_4=kafka_4)
         ),
         has_acls=acls is None or acls[1],
     )
 
 
+# Those over the tables, in the order in which they are shown.
+CHECKS: Final[tuple[type[Check], ...]] = (
+    *(TrueSyncPairs, SafeTranslation, TightTranslation, MonotonicCheckpoints, CheckpointCoverage),
+    *(SyncedGroupOffsets, SameTopicConfigs, SameAcls, SameTopics),
+)
+
+
 def checks(workings: Workings) -> tuple[Check, ...]:
-    """Those over the tables, knowing what the connectors were asked to do."""
-    parts = workings.parts
-    config, given = parts.connector.config, parts.emits_checkpoints
+    """All of CHECKS, knowing what the connectors were asked to do."""
+    flow = workings.flow
+    config, given = flow.connector.config, flow.emits_checkpoints
     return (
-        TrueSyncPairs(applies=parts.emits_syncs),
+        TrueSyncPairs(applies=flow.emits_syncs),
         SafeTranslation(applies=given),
         TightTranslation(applies=given, offset_lag_max=int(config.get("offset.lag.max", "100"))),
         MonotonicCheckpoints(applies=given),
@@ -121,19 +100,19 @@ def tables(
     spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]
 ) -> dict[str, DataFrame]:
     """The tables that `checks` judge, beside lab.evidence's."""
-    parts, given = workings.parts, (evidence["records"], evidence["partitions"])
+    flow, given = workings.flow, (evidence["records"], evidence["partitions"])
     found = {
         "syncs": _empty(spark, internals.SYNC_COLUMNS, internals.SYNC_ADDED),
         "checkpoints": _empty(spark, internals.CHECKPOINT_COLUMNS, internals.CHECKPOINT_ADDED),
     }
     if workings.syncs:
-        frame = _frame(spark, parts, parts.syncs_at, parts.connector.offset_syncs_topic, workings.syncs)
-        found["syncs"] = internals.syncs_table(_of(offsets.offset_syncs(frame), parts.topic), *given)
+        frame = _frame(spark, flow, flow.syncs_at, flow.connector.offset_syncs_topic, workings.syncs)
+        found["syncs"] = internals.syncs_table(_of(offsets.offset_syncs(frame), flow.topic), *given)
     checkpoints = _empty(spark, internals.CHECKPOINT_COLUMNS)
-    if workings.checkpoints and parts.checkpointer:
-        topic = parts.checkpointer.checkpoints_topic
-        frame = _frame(spark, parts, parts.target, topic, workings.checkpoints)
-        remote = parts.checkpointer.remote_topic(parts.topic)
+    if workings.checkpoints and flow.checkpointer:
+        topic = flow.checkpointer.checkpoints_topic
+        frame = _frame(spark, flow, flow.target, topic, workings.checkpoints)
+        remote = flow.checkpointer.remote_topic(flow.topic)
         checkpoints = _of(offsets.checkpoints(frame), remote)
         found["checkpoints"] = internals.checkpoints_table(checkpoints)
     for name, kind, rows in (
@@ -146,41 +125,41 @@ def tables(
             found.pop(name, None)
         else:
             found[name] = internals.rows_table(spark, kind, rows)
-    if workings.groups is not None and parts.emits_checkpoints:
+    if workings.groups is not None and flow.emits_checkpoints:
         found["groups"] = internals.groups_table(found["groups"], checkpoints, *given)
     elif workings.groups is not None:
         found["groups"] = _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
     return found
 
 
-def _groups(parts: Parts, checkpointer: Connector) -> list[parity.GroupRow]:
-    names = [g for g in parts.source.group_states() if parity.is_synced_group(checkpointer, g)]
+def _groups(flow: Flow, checkpointer: Connector) -> list[parity.GroupRow]:
+    names = [g for g in flow.source.group_states() if parity.is_synced_group(checkpointer, g)]
     interval_s = float(checkpointer.config.get("sync.group.offsets.interval.seconds", "60"))
     due_ms = int((time.time() - 3 * interval_s - _PATIENCE_S) * 1000)
-    states = parts.target.group_states()
+    states = flow.target.group_states()
     return parity.group_rows(
         checkpointer,
-        parts.topic,
-        {group: parts.source.group_offsets(group) for group in names},
-        {group: parts.target.group_offsets(group) for group in names if group in states},
+        flow.topic,
+        {group: flow.source.group_offsets(group) for group in names},
+        {group: flow.target.group_offsets(group) for group in names if group in states},
         states,
         due_ms=due_ms,
     )
 
 
-def _configs(parts: Parts) -> list[parity.ConfigRow]:
-    remote = parts.connector.remote_topic(parts.topic)
-    there = [remote] if parts.target.has_topic(remote) else []
+def _configs(flow: Flow) -> list[parity.ConfigRow]:
+    remote = flow.connector.remote_topic(flow.topic)
+    there = [remote] if flow.target.has_topic(remote) else []
     return parity.config_rows(
-        parts.connector, parts.source.topic_configs([parts.topic]), parts.target.topic_configs(there)
+        flow.connector, flow.source.topic_configs([flow.topic]), flow.target.topic_configs(there)
     )
 
 
-def _acls(parts: Parts) -> tuple[list[parity.AclRow], bool]:
+def _acls(flow: Flow) -> tuple[list[parity.AclRow], bool]:
     """The rows, and whether the source has an authorizer at all."""
-    given = parts.source.acls()
-    there = parts.target.acls() or []
-    return parity.acl_rows(parts.connector, given or [], there, kafka_4=parts.kafka_4), given is not None
+    given = flow.source.acls()
+    there = flow.target.acls() or []
+    return parity.acl_rows(flow.connector, given or [], there, kafka_4=flow.kafka_4), given is not None
 
 
 def _ends(cluster: Cluster, topic: str) -> Mapping[int, Offsets]:
@@ -197,11 +176,17 @@ def _or_none(ask: Callable[[], T]) -> T | None:
 
 
 def _frame(
-    spark: SparkSession, parts: Parts, cluster: Cluster, topic: str, ends: Mapping[int, Offsets]
+    spark: SparkSession, flow: Flow, cluster: Cluster, topic: str, ends: Mapping[int, Offsets]
 ) -> DataFrame:
     # Committed ones only: where MM2 works exactly once, an aborted transaction leaves syncs of nothing.
-    bootstrap = parts.bootstraps[cluster.alias]
-    return topic_frame(spark, topic, ends, bootstrap=bootstrap, isolation="read_committed")
+    return topic_frame(
+        spark,
+        topic,
+        ends,
+        bootstrap=flow.bootstrap(cluster),
+        isolation="read_committed",
+        options=flow.options_of(cluster),
+    )
 
 
 def _of(decoded: DataFrame, topic: str) -> DataFrame:

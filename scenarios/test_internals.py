@@ -21,6 +21,7 @@ from lab.checks.acls import SameAcls
 from lab.checks.topic_configs import SameTopicConfigs
 from lab.checks.topic_set import SameTopics
 from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
+from lab.flow import Flow
 from lab.harness import Lab
 from lab.internals import rows_table
 from lab.kafka import Acl, Cluster, ClusterError, Record
@@ -29,7 +30,7 @@ from lab.parity import AclRow, ConfigRow, Rule, TopicRow, acl_rows, config_rows,
 from lab.spark import topic_frame
 from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workings import Parts, checks, read, tables
+from lab.workings import checks, read, tables
 from lab.workload import Plan, produce
 from scenarios.verifier import internals as generated
 
@@ -259,12 +260,12 @@ def test_all_checks_over_what_mm2_did_pass(
     newest = _newest_ms(_read(lab.target, checkpoint_connector.checkpoints_topic))
     wait_until(
         lambda: (
-            read(_parts(lab, source_connector, checkpoint_connector)).due_ms >= newest or NotYet("too new")
+            read(_flow(lab, source_connector, checkpoint_connector)).due_ms >= newest or NotYet("too new")
         ),
         timeout_s=RECORDS_ARRIVE_S,
         what="the newest checkpoint is due",
     )
-    workings = read(_parts(lab, source_connector, checkpoint_connector))
+    workings = read(_flow(lab, source_connector, checkpoint_connector))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
         judged = run_checks(tables(lab.spark, workings, found), checks(workings))[0]
     verdicts = {v.check: v for v in judged}
@@ -284,7 +285,7 @@ def _newest_ms(records: list[Record]) -> int:
 def test_without_a_checkpoint_connector_its_questions_do_not_arise(
     lab: Lab, source_connector: Connector
 ) -> None:
-    workings = read(_parts(lab, source_connector, None))
+    workings = read(_flow(lab, source_connector, None))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
         judged = run_checks(tables(lab.spark, workings, found), checks(workings))[0]
     outcomes = {v.check: v.outcome for v in judged}
@@ -295,8 +296,8 @@ def test_without_a_checkpoint_connector_its_questions_do_not_arise(
     assert outcomes == dict.fromkeys(outcomes, Outcome.PASS), judged
 
 
-def _parts(lab: Lab, connector: Connector, checkpointer: Connector | None) -> Parts:
-    return Parts(
+def _flow(lab: Lab, connector: Connector, checkpointer: Connector | None) -> Flow:
+    return Flow(
         topic=ORDERS,
         connector=connector,
         checkpointer=checkpointer,

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 import pytest
 
+from lab.flow import Flow
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.records import Plan, record_id
 from lab.run import Run
 from lab.streaming import Application, verify_output
 from lab.verdict import Outcome, Verdict
-from lab.verification import Flow
 from lab.wait import RECORDS_ARRIVE_S
 from lab.workload import Producing
 
@@ -33,20 +33,13 @@ def flow(lab: Lab, topic: str) -> Flow:
     config = lab.connector("test_mirror", topics=topic, **{"header.converter": BYTES_CONVERTER}).config
     connector = Connector(name=topic, config=config)
     lab.deploy(connector)
-    return Flow(
-        topic=topic,
-        remote=connector.remote_topic(topic),
-        source=lab.source,
-        target=lab.target,
-        source_bootstrap=lab.internal_bootstrap("source"),
-        target_bootstrap=lab.internal_bootstrap("target"),
-    )
+    return lab.flow(topic)
 
 
 def application(lab: Lab, run: Run, flow: Flow) -> Application:
     name = f"{run.path.name}-{flow.topic}"
     return Application(
-        lab.spark, name, topic=flow.remote, bootstrap=flow.target_bootstrap, per_batch=RECORDS // 10
+        lab.spark, name, topic=flow.remote, bootstrap=flow.bootstrap(flow.target), per_batch=RECORDS // 10
     )
 
 

@@ -17,7 +17,18 @@ from lab.project import ROOT
 LAYERS = (
     *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "verdict", "run"),
     *("leases", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "connect"),
-    *("kafka", "external", "spark", "spark_cluster", "offsets", "parity", "internals", "lag", "images"),
+    *(
+        "kafka",
+        "external",
+        "spark",
+        "flow",
+        "spark_cluster",
+        "offsets",
+        "parity",
+        "internals",
+        "lag",
+        "images",
+    ),
     *("workload", "evidence", "checks", "workings", "verification", "streaming", "harness", "bench", "cli"),
     *("__main__",),
 )

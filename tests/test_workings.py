@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from lab.flow import Flow
 from lab.kafka import Acl, Cluster, ClusterError, GroupOffset, Offsets, Topic, TopicConfig
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
-from lab.workings import Parts, checks, read
+from lab.workings import checks, read
 
 
 class Told(Cluster):
@@ -49,15 +50,15 @@ class Told(Cluster):
 SYNCS, CHECKPOINTS = "mm2-offset-syncs.target.internal", "source.checkpoints.internal"
 
 
-def parts(
+def flow(
     config: Mapping[str, str] | None = None,
     *,
     refuses: str = "",
     checkpointer: bool = True,
     checkpoints: int = 3,
-) -> Parts:
+) -> Flow:
     given = Connector(name="checkpoints", config={"connector.class": CHECKPOINT})
-    return Parts(
+    return Flow(
         topic="orders",
         connector=Connector(name="mirror", config={"connector.class": SOURCE, **(config or {})}),
         checkpointer=given if checkpointer else None,
@@ -68,7 +69,7 @@ def parts(
 
 
 def test_mm2s_topics_and_the_selected_groups_are_read() -> None:
-    found = read(parts())
+    found = read(flow())
 
     assert (found.syncs, found.checkpoints) == ({0: Offsets(start=0, end=4)}, {0: Offsets(start=0, end=3)})
     assert [(g.group, g.topic, g.s_committed) for g in found.groups or ()] == [
@@ -77,12 +78,12 @@ def test_mm2s_topics_and_the_selected_groups_are_read() -> None:
 
 
 def test_a_topic_that_is_empty_is_not_read() -> None:
-    assert read(parts(checkpoints=0)).checkpoints == {}
+    assert read(flow(checkpoints=0)).checkpoints == {}
 
 
 @pytest.mark.parametrize("kind", ["groups", "configs", "acls", "topics"])
 def test_what_a_cluster_refuses_to_tell_is_left_out(kind: str) -> None:
-    found = read(parts(refuses=kind))
+    found = read(flow(refuses=kind))
 
     told = {"groups": found.groups, "configs": found.configs, "acls": found.acls, "topics": found.topics}
     assert [name for name, rows in told.items() if rows is None] == [kind]
@@ -95,33 +96,33 @@ ABOUT_GROUPS = "translation tightness checkpoints coverage".split()
 @pytest.mark.parametrize(
     ("asked", "without"),
     [
-        (parts(), []),
-        (parts(checkpointer=False), ABOUT_GROUPS),
-        (parts({"emit.offset-syncs.enabled": "false"}), ["sync_pairs"]),
-        (parts({"sync.topic.configs.enabled": "false"}), ["topic_configs"]),
-        (parts({"sync.topic.acls.enabled": "false"}), ["acls"]),
+        (flow(), []),
+        (flow(checkpointer=False), ABOUT_GROUPS),
+        (flow({"emit.offset-syncs.enabled": "false"}), ["sync_pairs"]),
+        (flow({"sync.topic.configs.enabled": "false"}), ["topic_configs"]),
+        (flow({"sync.topic.acls.enabled": "false"}), ["acls"]),
     ],
     ids=["all", "no checkpoint connector", "no offset syncs", "no configs", "no ACLs"],
 )
-def test_checks_know_what_the_connectors_were_asked_to_do(asked: Parts, without: list[str]) -> None:
+def test_checks_know_what_the_connectors_were_asked_to_do(asked: Flow, without: list[str]) -> None:
     chosen = {check.name: getattr(check, "applies", True) for check in checks(read(asked))}
 
     assert [name for name in APPLIED if not chosen[name]] == without
 
 
 def test_the_bound_of_re_reading_is_the_connectors_own() -> None:
-    chosen = {c.name: c for c in checks(read(parts({"offset.lag.max": "7"})))}
+    chosen = {c.name: c for c in checks(read(flow({"offset.lag.max": "7"})))}
 
     assert vars(chosen["tightness"])["offset_lag_max"] == 7
 
 
 def test_offset_syncs_may_be_kept_on_the_target() -> None:
-    assert parts({"offset-syncs.topic.location": "target"}).syncs_at.alias == "target"
-    assert parts().syncs_at.alias == "source"
+    assert flow({"offset-syncs.topic.location": "target"}).syncs_at.alias == "target"
+    assert flow().syncs_at.alias == "source"
 
 
 def test_a_source_without_an_authorizer_has_no_acls_to_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = parts()
+    asked = flow()
     monkeypatch.setattr(asked.source, "acls", lambda: None)
     found = read(asked)
 

@@ -23,6 +23,10 @@ def verify(
     checks: Annotated[
         str | None, typer.Option(help="Only these checks, separated by commas; all if not given.")
     ] = None,
+    allow_duplicates: Annotated[
+        bool,
+        typer.Option("--allow-duplicates", help="Count copies too many, as at-least-once may make them."),
+    ] = False,
     timeout: Annotated[
         float,
         typer.Option(min=1, max=86_400, metavar="SECONDS", help="How long the target may take to catch up."),
@@ -31,13 +35,12 @@ def verify(
     json: Json = False,
 ) -> None:
     """Let Spark judge what MM2 did with every record of a topic. Exit code 0 PASS, 1 FAIL, 3 UNKNOWN."""
-    from lab.checks import STANDARD  # loads Spark's client, which other commands do not need
+    from lab.verification import check_names  # loads Spark's client, which other commands do not need
 
-    known = {check.name: check for check in STANDARD}
-    wanted = [part.strip() for part in checks.split(",")] if checks else list(known)
-    for check in wanted:
-        if check not in known:
-            raise BadInput(f'no check named "{check}"', nearest(check, list(known)))
+    wanted = [part.strip() for part in checks.split(",")] if checks else None
+    for check in wanted or ():
+        if check not in check_names():
+            raise BadInput(f'no check named "{check}"', nearest(check, check_names()))
     lab = Lab.attach(name)
     source = lab.cluster(lab.mirroring(topic).source_alias)
     if not source.has_topic(topic):
@@ -46,7 +49,7 @@ def verify(
     try:
         with run.step(f'verify "{topic}"') as step:
             judged = lab.verify(
-                topic, checks=[known[check] for check in wanted], timeout_s=timeout, say=step.say
+                topic, only=wanted, allow_duplicates=allow_duplicates, timeout_s=timeout, say=step.say
             )
             step.note = judged.outcome
     except LabError as error:
