@@ -43,9 +43,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of one topology in a row, so that its lab starts once; else in the order of the files."""
+    first: dict[str, int] = {}
     for item in items:
         topology = _topology(item)
         item.add_marker(pytest.mark.xdist_group(topology))
+        first.setdefault(topology, len(first))
+    items.sort(key=lambda item: first[_topology(item)])
 
 
 def _topology(item: pytest.Item | pytest.FixtureRequest) -> str:
