@@ -7,6 +7,7 @@ one worker.
 
 import hashlib
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -33,7 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     treat_sigterm_as_ctrl_c()
-    config.stash[_LABS] = Labs(config)
+    config.stash[_LABS] = labs = Labs(config)
+    config.pluginmanager.register(labs)  # it is told of Ctrl-C
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -65,6 +67,7 @@ class Labs:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._started: dict[str, Lab] = {}
+        self.interrupted = False
 
     def of(self, topology: str) -> Lab:
         if topology not in self._started:
@@ -82,6 +85,19 @@ class Labs:
                     raise KeyboardInterrupt from error
             self._started[topology] = lab
         return self._started[topology]
+
+    def pytest_keyboard_interrupt(self) -> None:
+        self.interrupted = True
+
+    @contextmanager
+    def restored(self, lab: Lab) -> Iterator[None]:
+        """Afterwards without what was added, unless the whole lab is about to go."""
+        with ExitStack() as stack:
+            stack.enter_context(lab.restored())
+            yield
+            stays = self._config.getoption("--lab") or self._config.getoption("--keep")
+            if self.interrupted and not stays:
+                stack.pop_all()
 
     def close(self) -> None:
         if self._config.getoption("--keep"):
@@ -119,7 +135,7 @@ def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     """A running lab of the scenario's topology, afterwards without what the scenario added."""
     lab = labs.of(_topology(request))
     lab.run = run
-    with lab.restored():
+    with labs.restored(lab):
         yield lab
 
 
