@@ -11,7 +11,7 @@ from lab import leases
 from lab.engine import Removed
 from lab.errors import BadInput
 from lab.external import CHANGES, ReadOnlyCluster, ReadOnlyConnect
-from lab.harness import Lab, Wish, bring_down
+from lab.harness import Lab, Wish, bring_down, coming
 from lab.kafka import Cluster
 from lab.mm2 import Connector
 from lab.topology import Topology, TopologyError, load, read
@@ -183,7 +183,7 @@ def test_a_worker_that_is_not_ours_is_only_asked(staging: Topology) -> None:
 
 
 def test_a_lab_of_addresses_alone_needs_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lab, "_answers", lambda *_: None)
+    monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)
     lab = Lab.up(Wish(topology=str(written(tmp_path)), name="st"))
 
     again = Lab.attach("st")

@@ -1,0 +1,72 @@
+"""A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
+
+from lab import images
+from lab.engine import EngineError
+from lab.harness.parts import Parts
+from lab.images import Image
+from lab.run import Run, Watcher
+from lab.setup import require_engine
+from lab.topology import Topology
+
+
+def ensure_images(run: Run, version: str, chosen: Topology | None = None) -> list[Image]:
+    """Build what is missing or out of date of a topology's images, or of all."""
+    stale = [
+        image
+        for image in images.missing(version)
+        if chosen is None or any(f"/{image.kind}:" in service.image for service in chosen.services.values())
+    ]
+    for image in stale:
+        with run.step(f"build image {image.tag}") as step:
+            images.build(image, step.say)
+    return stale
+
+
+def build_images(version: str, watcher: Watcher) -> list[Image]:
+    """Build what is missing or out of date; what the engine said of a failed build is in the run."""
+    require_engine()
+    if not images.missing(version):
+        return []
+    run = Run.open("images", watcher, kafka=version)
+    try:
+        built = ensure_images(run, version)
+    except EngineError as error:
+        run.save("engine.log", error.output)
+        run.close(f"failed: {error}")
+        raise EngineError(error.message, f"all that the engine said is in {run.path}/engine.log") from error
+    run.close("built")
+    return built
+
+
+def start(lab: Parts, run: Run, timeout_s: float) -> None:
+    """Create and start the services, and wait until all of them are healthy."""
+    total = len(lab.topology.services)
+    if not total:
+        return
+    with run.step(f"start {total} services") as step:
+        ready: set[str] = set()
+
+        def on_line(line: str) -> None:
+            parts = line.split()
+            if len(parts) >= 3 and parts[0] == "Container" and parts[2] in ("Healthy", "Started", "Running"):
+                ready.add(f"{parts[1]}:{parts[2]}")
+                healthy = sum(1 for r in ready if r.endswith((":Healthy", ":Running")))
+                step.say(f"{healthy} of {total} ready")
+
+        lab.project.up(timeout_s=timeout_s, on_line=on_line)
+        if not lab.topology.roles.external:
+            step.note = f"Kafka {lab.kafka_version}"
+
+
+def wait_until_answers(lab: Parts, run: Run) -> None:
+    """Healthy is what a container says of itself; here the clients ask from outside."""
+    with run.step("clusters and Connect answer"):
+        for alias, brokers in lab.topology.roles.clusters.items():
+            if alias in lab.topology.roles.external:
+                lab.cluster(alias).brokers()  # nothing was started: what runs answers now
+            else:
+                lab.cluster(alias).wait_until_answers(len(brokers))
+        if lab.topology.roles.connect_url:
+            lab.connect.names()
+        for worker in lab.topology.roles.connect:
+            lab.worker(worker).wait_until_answers()

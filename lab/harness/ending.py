@@ -1,0 +1,107 @@
+"""A lab goes away: brought down, pruned, or abandoned since it did not come up, its evidence saved before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lab import engine, leases, topology
+from lab.connect import ConnectError
+from lab.engine import EngineError, Removed
+from lab.errors import BadInput, HostNotReady, Interrupted, LabError
+from lab.harness import settings
+from lab.harness.parts import PROJECT_PREFIX, Parts
+from lab.interruption import uninterruptible
+from lab.kafka import ClusterError
+from lab.run import Run
+from lab.setup import require_engine
+
+
+def bring_down(name: str) -> Removed:
+    """Remove everything of a lab, in whatever state it is, and give its ports back."""
+    leases.check_name(name)
+    if settings.without_containers(leases.leased(name) or {}):
+        leases.release(name)
+        return Removed()
+    require_engine()
+    with leases.exclusive(name):
+        return _remove(name)
+
+
+def _remove(name: str) -> Removed:
+    with uninterruptible():
+        removed = engine.remove(PROJECT_PREFIX + name)
+        leases.release(name)
+    return removed
+
+
+def prune() -> Removed:
+    """Remove every labelled object of every lab, and every lease."""
+    require_engine()
+    with uninterruptible():
+        removed = engine.remove()
+        for name in leases.names():
+            leases.release(name)
+    return removed
+
+
+def stop_profile(name: str, profile: str) -> None:
+    """Remove a profile's containers from a running lab; its volumes go with the lab."""
+    settings.lease_of(name)
+    with leases.exclusive(name):
+        lease = settings.lease_of(name)
+        plain = topology.load(lease["LAB_TOPOLOGY"])
+        of_it = plain.with_profile(profile).services.keys() - plain.services.keys()
+        if boxes := [box.id for box in engine.containers(PROJECT_PREFIX + name) if box.service in of_it]:
+            engine.docker("rm", "--force", *boxes)
+        left = settings.without_profile(lease, profile)
+        leases.lease(name, settings.started(plain, left), left, {})
+
+
+def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, keep: bool) -> BaseException:
+    """Save what can tell why, remove what was started, and give the error that the user sees."""
+    left = f'what is there of it was kept: "lab status --name {name}", "lab down --name {name}"'
+    with uninterruptible():
+        if isinstance(error, EngineError) and error.output:
+            run.save("engine.log", error.output)
+        if lab is not None:
+            save_evidence(lab, run)
+        if not keep:
+            left = f'not all of it could be removed: "lab down --name {name}"'
+            with _noting(run, "bring-down"), run.step("bring down"):
+                _remove(name)
+                left = "nothing is left of it"
+    if isinstance(error, KeyboardInterrupt):
+        run.close("interrupted")
+        return Interrupted(f'starting lab "{name}" was interrupted', left)
+    run.close(f"failed: {error}")
+    if isinstance(error, LabError) and not isinstance(error, HostNotReady | BadInput):
+        return type(error)(
+            f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}; {left}"
+        )
+    return error
+
+
+def save_evidence(lab: Parts, run: Run) -> None:
+    """Logs and state of every container, the Compose file as rendered, the connectors' status.
+
+    Each piece on its own: what cannot be had is written down as such and does not hide the cause.
+    """
+    with run.step("save evidence"):
+        with _noting(run, "containers.json"):
+            boxes = engine.containers(lab.project.name)
+            run.save("containers.json", engine.inspect([box.id for box in boxes]))
+            for box in boxes:
+                with _noting(run, f"logs/{box.service}.log"):
+                    run.save(f"logs/{box.service}.log", engine.logs(box.id))
+        with _noting(run, "compose.yaml"):
+            run.save("compose.yaml", lab.project.rendered())
+        if lab.topology.has_connect:
+            with _noting(run, "connectors.json"):
+                run.save("connectors.json", [str(status) for status in lab.connect.statuses()])
+
+
+@contextmanager
+def _noting(run: Run, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (EngineError, ConnectError, ClusterError) as error:
+        run.save(f"{name}.missing", f"{error.message}\n")

@@ -1,0 +1,102 @@
+"""What verification must know of a lab: where a topic goes, and from where Spark reaches both clusters.
+
+What needs Spark's client is imported where it is used: loading it takes half a second, which `up` and
+most other commands need not pay.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from packaging.version import Version
+
+from lab.harness.parts import Parts
+from lab.mm2 import CHECKPOINT
+from lab.project import existing_spark
+from lab.run import Run
+
+if TYPE_CHECKING:
+    from lab.flow import Flow
+
+KAFKA_4: Final = Version("4")
+
+
+@dataclass
+class Flows:
+    """The flows of a lab, as its Spark reads them."""
+
+    lab: Parts
+
+    def of(self, topic: str) -> Flow:
+        from lab.flow import Flow
+
+        lab, connector = self.lab, self.lab.mirroring(topic)
+        ends = (connector.source_alias, connector.target_alias)
+        checkpointers = [c for c in lab.deployed() if c.connector_class == CHECKPOINT]
+        return Flow(
+            topic=topic,
+            connector=connector,
+            checkpointer=next((c for c in checkpointers if (c.source_alias, c.target_alias) == ends), None),
+            source=lab.cluster(connector.source_alias),
+            target=lab.cluster(connector.target_alias),
+            bootstraps={alias: lab.internal_bootstrap(alias) for alias in ends},
+            options={alias: self._options(alias) for alias in ends},
+            folder=self._folder,
+            kafka_4=Version(self._worker_version) >= KAFKA_4,
+        )
+
+    @property
+    def _worker_version(self) -> str:
+        return self.lab.connect.version() if self.lab.topology.has_connect else self.lab.kafka_version
+
+    def facts(self, flow: Flow, run: Run) -> dict[str, str]:
+        """What a verdict that is kept says of where it comes from."""
+        return {
+            "lab": self.lab.name,
+            "topology": self.lab.topology.name,
+            "kafka": self.lab.kafka_version,
+            "commit": run.facts["commit"],
+            "run": run.path.name,
+            "topic": flow.topic,
+            "remote": flow.remote,
+            "source": flow.source.alias,
+            "target": flow.target.alias,
+        }
+
+    def _options(self, alias: str) -> dict[str, str]:
+        return {f"kafka.{key}": value for key, value in self.lab.topology.client(alias).java.items()}
+
+    @cached_property
+    def _folder(self) -> str:
+        """Where Spark keeps ledgers and evidence; on a cluster of the user's it is tried out first."""
+        from lab import spark_cluster
+        from lab.spark import SERVER_FOLDER
+
+        if not existing_spark():
+            return SERVER_FOLDER
+        folder = spark_cluster.folder_at(self.lab.spark, os.environ.get(spark_cluster.FOLDER_VARIABLE))
+        spark_cluster.check_folder(self.lab.spark, folder)
+        return folder
+
+    def require_reach(self, flow: Flow) -> None:
+        """Before a job of minutes starts; the lab's own Spark reaches the lab's own brokers."""
+        from lab import spark_cluster
+
+        if not existing_spark() and not self.lab.topology.roles.external:
+            return
+        for cluster, topic in ((flow.source, flow.topic), (flow.target, flow.remote)):
+            if cluster.has_topic(topic):
+                bootstrap = self.lab.internal_bootstrap(cluster.alias)
+                external = cluster.alias in self.lab.topology.roles.external
+                asked = spark_cluster.Asked(
+                    alias=cluster.alias,
+                    topic=topic,
+                    bootstrap=bootstrap,
+                    advertised=tuple(cluster.brokers() if external else bootstrap.split(",")),
+                    offsets=cluster.offsets(topic),
+                    options=self._options(cluster.alias),
+                )
+                spark_cluster.check_reach(self.lab.spark, asked)

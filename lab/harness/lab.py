@@ -1,0 +1,181 @@
+"""Lab: what a scenario does with a running topology. `up` reads as the list of its steps."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from packaging.version import Version
+
+from lab import engine, leases, report, topology
+from lab.connect import Status
+from lab.engine import Removed
+from lab.errors import BadInput
+from lab.harness import coming, ending, settings
+from lab.harness.flows import Flows
+from lab.harness.parts import PROJECT_PREFIX, Parts
+from lab.mm2 import Connector, read_connector
+from lab.project import kafka_version
+from lab.run import Run, Watcher
+from lab.setup import require_engine, require_memory
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
+
+if TYPE_CHECKING:
+    from lab.flow import Flow
+    from lab.verification import Judged
+
+OFFSETS_CAN_BE_RESET: Final = Version("3.6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What `up` was asked for; checked as a whole before anything is created."""
+
+    topology: str
+    name: str | None = None
+    kafka: str | None = None
+    ports: tuple[str, ...] = ()
+    keep: bool = False
+    timeout_s: float = SERVICES_HEALTHY_S
+    profiles: tuple[str, ...] = ()  # of Compose: services that are not started otherwise
+
+
+@dataclass
+class Lab(Parts):
+    """A running topology; its parts are in `Parts`."""
+
+    run: Run | None = None
+
+    @classmethod
+    def up(cls, wish: Wish, watcher: Watcher | None = None) -> Lab:
+        """Start the lab, or make a running or half-started one what it should be."""
+        chosen = topology.load(wish.topology)
+        version = kafka_version(wish.kafka)
+        chosen.check_kafka_version(version)
+        name = leases.check_name(wish.name or chosen.name)
+        settings.require_same(name, chosen, version)
+        for path in chosen.connector_files().values():
+            read_connector(path)
+        wanted = settings.wanted(name, chosen, version, wish.profiles)
+        chosen = settings.started(chosen, wanted)
+        asked = leases.asked_ports(list(wish.ports), chosen, name)
+        if chosen.services:
+            require_engine()
+
+        with leases.exclusive(name):
+            before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
+            ran = len(before) == len(chosen.services) and all(box.ready for box in before)
+            if not before:
+                require_memory(chosen.memory_bytes)
+            run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
+            lab: Lab | None = None
+            try:
+                if chosen.services:
+                    coming.ensure_images(run, version, chosen)
+                lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
+                coming.start(lab, run, wish.timeout_s)
+                coming.wait_until_answers(lab, run)
+            except BaseException as error:
+                raise ending.abandon(name, lab, run, error, keep=wish.keep or ran) from error
+            run.close("up", ports=dict(lab.ports))
+        return lab
+
+    @classmethod
+    def attach(cls, name: str | None = None) -> Lab:
+        """A lab that is already up: the named one, or the only one."""
+        if name is None:
+            known = leases.names()
+            if len(known) != 1:
+                raise BadInput(
+                    "no lab is up" if not known else f"several labs are up: {', '.join(known)}",
+                    'start one: "lab up basic-mirror"' if not known else "choose one with --name",
+                )
+            name = known[0]
+        lease = settings.lease_of(name)
+        ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
+        chosen = settings.started(topology.load(lease["LAB_TOPOLOGY"]), lease)
+        return cls(name, chosen, lease["KAFKA_VERSION"], ports)
+
+    def down(self) -> Removed:
+        self.close()
+        return ending.bring_down(self.name)
+
+    def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
+        """PUT the connector and wait until it and all its tasks run."""
+        self.topology.require_writable("deploying a connector")
+        self.connect.deploy(connector)
+        return self.connect.wait_until_runs(connector.name) if wait else self.connect.status(connector.name)
+
+    def verify(
+        self,
+        topic: str,
+        *,
+        only: Collection[str] | None = None,
+        allow_duplicates: bool = False,
+        timeout_s: float = RECORDS_ARRIVE_S,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Judged:
+        """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
+        from lab.verification import verify  # loads Spark's client: half a second that `up` need not pay
+
+        flow = self.flow(topic)
+        self._flows.require_reach(flow)
+        judged = verify(
+            self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
+        )
+        if self.run is not None:
+            facts = self._flows.facts(flow, self.run)
+            report.write(self.run.save("verdict.json", {**facts, **asdict(judged)}))
+        return judged
+
+    def flow(self, topic: str) -> Flow:
+        """How a topic is mirrored by what is deployed."""
+        return self._flows.of(topic)
+
+    @cached_property
+    def _flows(self) -> Flows:
+        return Flows(self)
+
+    def shell(self, service: str, command: str, *, stdin: str = "") -> str:
+        """Run a shell command in a service's container, as `lab exec SERVICE bash -c …` does."""
+        return self.project.run_in(service, ["bash", "-c", command], stdin=stdin)
+
+    @contextmanager
+    def shell_in_background(self, service: str, command: str) -> Iterator[None]:
+        """Keep a shell command running in a service's container for a while."""
+        mark = f"lab-{uuid.uuid4().hex[:12]}"
+        # a session of its own, so that the whole pipeline can be ended by its group
+        self.project.start_in(service, ["setsid", "bash", "-c", f"echo $$ >/tmp/{mark}; {command}"])
+        try:
+            yield
+        finally:
+            self.shell(service, f"kill -- -$(</tmp/{mark}); rm /tmp/{mark}")
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Afterwards remove the connectors, with their offsets, and the topics that were added meanwhile."""
+        if not self.topology.roles.clusters:
+            yield
+            return
+        connectors = set(self.connect.names())
+        clusters = [self.cluster(alias) for alias in self.topology.roles.clusters]
+        topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}
+        try:
+            yield
+        finally:
+            for name in set(self.connect.names()) - connectors:
+                self._forget(name)
+            for cluster in clusters:
+                for topic in set(cluster.topic_names()) - topics[cluster.alias]:
+                    if not topic.startswith("__"):
+                        cluster.delete_topic(topic)
+
+    def _forget(self, connector: str) -> None:
+        if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
+            self.connect.forget(connector)
+        else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
+            self.connect.delete(connector)

@@ -1,0 +1,177 @@
+"""A lab that is up, reached by its parts: clusters, Connect, Spark, containers, addresses, connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from lab import engine, leases
+from lab.connect import Connect
+from lab.engine import Container, Project
+from lab.errors import BadInput, nearest
+from lab.external import ReadOnlyCluster, ReadOnlyConnect
+from lab.kafka import Cluster
+from lab.mm2 import SOURCE, Connector, read_connector
+from lab.project import existing_spark
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from lab.spark import SparkSession
+
+PROJECT_PREFIX: Final = "lab-"
+_SPARK: Final = ("spark", "spark-connect")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    service: str
+    what: str
+    address: str
+
+
+@dataclass
+class Parts:
+    """What is reached of a running lab. Whatever needs a connection is made when it is asked for first."""
+
+    name: str
+    topology: Topology
+    kafka_version: str
+    ports: Mapping[str, int]
+
+    def close(self) -> None:
+        """Close the connections to what runs, and leave it running."""
+        for worker in self._workers.values():
+            worker.close()
+        if "spark" in self.__dict__:
+            self.spark.stop()
+
+    # -- clients ---------------------------------------------------------------------------------
+
+    def cluster(self, alias: str) -> Cluster:
+        if alias not in self.topology.roles.clusters:
+            raise BadInput(
+                f'topology "{self.topology.name}" has no cluster "{alias}"',
+                nearest(alias, list(self.topology.roles.clusters)),
+            )
+        if alias not in self._clusters:
+            bootstrap = self.topology.bootstrap(alias, listener="EXTERNAL", ports=self.ports)
+            self._clusters[alias] = (
+                ReadOnlyCluster(self.topology, alias)
+                if self.topology.roles.read_only
+                else Cluster(alias, bootstrap, self.topology.client(alias).librdkafka)
+            )
+        return self._clusters[alias]
+
+    @cached_property
+    def _clusters(self) -> dict[str, Cluster]:
+        return {}
+
+    @property
+    def source(self) -> Cluster:
+        return self.cluster("source")
+
+    @property
+    def target(self) -> Cluster:
+        return self.cluster("target")
+
+    @property
+    def connect(self) -> Connect:
+        if url := self.topology.roles.connect_url:
+            if url not in self._workers:
+                read_only = self.topology.roles.read_only
+                self._workers[url] = ReadOnlyConnect(self.topology) if read_only else Connect(url)
+            return self._workers[url]
+        if not self.topology.roles.connect:
+            raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
+        return self.worker(self.topology.roles.connect[0])
+
+    def worker(self, service: str) -> Connect:
+        if service not in self._workers:
+            self._workers[service] = Connect(f"http://{self.address(service)}")
+        return self._workers[service]
+
+    @cached_property
+    def _workers(self) -> dict[str, Connect]:
+        return {}
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        from lab.spark import session
+
+        return session("" if existing_spark() else self.address("spark"))
+
+    # -- containers and addresses ------------------------------------------------------------------
+
+    @cached_property
+    def project(self) -> Project:
+        return Project(PROJECT_PREFIX + self.name, self.topology.compose_file, leases.env_file(self.name))
+
+    def containers(self) -> list[Container]:
+        return engine.containers(self.project.name) if self.topology.services else []
+
+    def require_service(self, service: str) -> None:
+        if service not in self.topology.services:
+            raise BadInput(
+                f'lab "{self.name}" has no service "{service}"',
+                nearest(service, list(self.topology.services)),
+            )
+
+    def address(self, service: str) -> str:
+        """Where a service's first published port answers on this host."""
+        self.require_service(service)
+        for port in self.topology.services[service].ports:
+            return f"127.0.0.1:{self.ports[port.variable]}"
+        raise BadInput(f'service "{service}" publishes no port', '"lab exec" reaches it')
+
+    def internal_bootstrap(self, alias: str) -> str:
+        """A cluster's address for what runs in the lab's network: Connect, Spark, the tools."""
+        return self.topology.bootstrap(alias, listener="INTERNAL", ports=self.ports)
+
+    def endpoints(self) -> list[Endpoint]:
+        roles = self.topology.roles
+        what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
+        what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
+        scheme = dict.fromkeys(roles.connect, "http://") | dict.fromkeys(_SPARK, "sc://")
+        elsewhere = [
+            Endpoint(service=alias, what=f"cluster {alias}", address=external.bootstrap)
+            for alias, external in roles.external.items()
+        ]
+        if roles.connect_url:
+            elsewhere.append(Endpoint(service="connect", what="Connect REST", address=roles.connect_url))
+        return elsewhere + [
+            Endpoint(
+                service=port.service,
+                what=what.get(port.service, "ZooKeeper"),
+                address=f"{scheme.get(port.service, '')}127.0.0.1:{self.ports[port.variable]}",
+            )
+            for port in self.topology.ports
+        ]
+
+    # -- connectors ------------------------------------------------------------------------------
+
+    def connector(self, name: str, **overrides: str | None) -> Connector:
+        """A connector file of the topology, with some keys changed; None takes a key away.
+
+        Keys with dots are passed as `**{"offset.lag.max": "0"}`.
+        """
+        files = self.topology.connector_files()
+        if name not in files:
+            raise BadInput(
+                f'topology "{self.topology.name}" has no connector "{name}"', nearest(name, list(files))
+            )
+        return read_connector(files[name]).with_overrides(overrides)
+
+    def mirroring(self, topic: str) -> Connector:
+        """The deployed connector that mirrors a topic."""
+        mirroring = [c for c in self.deployed() if c.connector_class == SOURCE and c.selects(topic)]
+        if not mirroring:
+            raise BadInput(f'no deployed connector mirrors topic "{topic}"', '"lab mm2 deploy" deploys one')
+        return mirroring[0]
+
+    def deployed(self) -> list[Connector]:
+        if self.topology.has_connect:
+            return [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
+        # a dedicated MM2, say: the topology's files tell what it does
+        return [read_connector(path) for path in self.topology.connector_files().values()]

@@ -1,0 +1,70 @@
+"""What a lab was started with, kept in its lease: topology, version, profiles, whether it has containers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from lab import leases
+from lab.errors import BadInput, nearest
+from lab.project import existing_spark
+from lab.topology import Topology
+
+# The first is Compose's own, the second says that there is nothing for the engine to do.
+_PROFILES: Final = "COMPOSE_PROFILES"
+_CONTAINERS: Final = "LAB_CONTAINERS"
+_NONE: Final = "none"
+
+
+def lease_of(name: str) -> dict[str, str]:
+    """The lease of a lab that must be there."""
+    lease = leases.leased(leases.check_name(name))
+    if lease is None:
+        raise BadInput(f'no lab named "{name}" is up', nearest(name, leases.names()))
+    return lease
+
+
+def require_same(name: str, chosen: Topology, version: str) -> None:
+    """A name means one topology and one version, for as long as a lab has it."""
+    lease = leases.leased(name)
+    if lease is None:
+        return
+    there = (lease["LAB_TOPOLOGY"], lease["KAFKA_VERSION"])
+    if there != (chosen.reference, version):
+        raise BadInput(
+            f'lab "{name}" is there already, with topology "{there[0]}" and Kafka {there[1]}',
+            f'"lab down --name {name}" first, or choose another --name',
+        )
+
+
+def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
+    """What Compose and later commands must know of a lab; profiles that were started once stay."""
+    settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
+    if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
+        settings[_PROFILES] = ",".join(all_profiles)
+    if chosen.roles.external and (existing_spark() or not chosen.services):
+        settings[_CONTAINERS] = _NONE
+    return settings
+
+
+def started(chosen: Topology, settings: Mapping[str, str]) -> Topology:
+    """The topology with just the services that a lab of these settings has."""
+    if without_containers(settings):
+        return chosen.without_services()
+    for profile in _profiles(settings):
+        chosen = chosen.with_profile(profile)
+    return chosen
+
+
+def without_containers(settings: Mapping[str, str]) -> bool:
+    return settings.get(_CONTAINERS) == _NONE
+
+
+def without_profile(lease: Mapping[str, str], profile: str) -> dict[str, str]:
+    """The settings of a lease when a profile of it is no more."""
+    settings = {key: value for key, value in lease.items() if not key.endswith("_PORT")}
+    left = [p for p in _profiles(settings) if p != profile]
+    settings.pop(_PROFILES, None)
+    return settings | ({_PROFILES: ",".join(left)} if left else {})
+
+
+def _profiles(settings: Mapping[str, str]) -> list[str]:
+    return [p for p in settings.get(_PROFILES, "").split(",") if p]

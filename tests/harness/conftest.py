@@ -1,0 +1,42 @@
+"""An engine where nothing is there, for labs that come up and go away without containers."""
+
+from typing import Any
+
+import pytest
+
+from lab import engine, images
+from lab.engine import Project, Removed
+from lab.harness import coming, ending, lab
+
+
+class Engine:
+    """Stands for the engine: nothing is there, and starting services ends as it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fails: BaseException | None = None
+        self.clean_up_fails: BaseException | None = None
+        self.removed: list[str | None] = []
+        for module in (lab, ending):
+            monkeypatch.setattr(module, "require_engine", lambda: None)
+        monkeypatch.setattr(lab, "require_memory", lambda _: None)
+        monkeypatch.setattr(images, "missing", lambda _: [])
+        monkeypatch.setattr(engine, "containers", lambda _: [])
+        monkeypatch.setattr(engine, "remove", self.remove)
+        monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
+        monkeypatch.setattr(Project, "up", self.up)
+        monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)
+
+    def up(self, **_: Any) -> None:
+        if self.fails is not None:
+            raise self.fails
+
+    def remove(self, project: str | None = None) -> Removed:
+        self.removed.append(project)
+        if self.clean_up_fails is not None:
+            raise self.clean_up_fails
+        return Removed(containers=6)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    return Engine(monkeypatch)

@@ -1,0 +1,125 @@
+"""A lab that goes away, or does not come up, leaves its evidence and nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import harness, leases
+from lab.connect import ConnectError
+from lab.engine import EngineError, Removed
+from lab.errors import BadInput, HostNotReady, Interrupted, LabError
+from lab.harness import Lab, Wish, coming
+from lab.project import runs_folder
+from tests.harness.conftest import Engine
+
+WISH = Wish(topology="basic-mirror", name="a")
+
+
+def the_run() -> Path:
+    (run,) = runs_folder().iterdir()
+    return run
+
+
+def outcome() -> str:
+    return str(json.loads((the_run() / "run.json").read_text())["outcome"])
+
+
+def test_a_lab_that_fails_leaves_its_evidence_and_nothing_else(fake: Engine) -> None:
+    fake.fails = EngineError("docker up failed: container broker is unhealthy", output="all of it")
+
+    with pytest.raises(EngineError) as caught:
+        Lab.up(WISH)
+
+    run = the_run()
+    assert caught.value.message == (
+        'lab "a" did not come up: docker up failed: container broker is unhealthy'
+    )
+    assert caught.value.hint == f"evidence is in {run}; nothing is left of it"
+    assert (run / "engine.log").read_text() == "all of it"
+    assert fake.removed == ["lab-a"]
+    assert leases.names() == []
+    assert outcome() == "failed: docker up failed: container broker is unhealthy"
+    assert {path.name for path in run.iterdir()} >= {
+        *("run.json", "steps.jsonl", "containers.json", "compose.yaml", "connectors.json.missing")
+    }
+
+
+def test_a_lab_that_fails_is_kept_when_asked_for(fake: Engine) -> None:
+    fake.fails = EngineError("broken")
+
+    with pytest.raises(EngineError) as caught:
+        Lab.up(Wish(topology="basic-mirror", name="a", keep=True))
+
+    assert caught.value.hint == (
+        f"evidence is in {the_run()}; what is there of it was kept: "
+        '"lab status --name a", "lab down --name a"'
+    )
+    assert fake.removed == []
+    assert leases.names() == ["a"]
+
+
+def test_a_lab_that_is_interrupted_is_removed(fake: Engine) -> None:
+    fake.fails = KeyboardInterrupt()
+
+    with pytest.raises(Interrupted) as caught:
+        Lab.up(WISH)
+
+    assert (caught.value.message, caught.value.hint) == (
+        'starting lab "a" was interrupted',
+        "nothing is left of it",
+    )
+    assert caught.value.exit_code == 130
+    assert outcome() == "interrupted"
+    assert fake.removed == ["lab-a"]
+    assert leases.names() == []
+
+
+@pytest.mark.parametrize("error", [HostNotReady("no root", "be root"), BadInput("no", "yes")])
+def test_what_the_user_has_to_do_keeps_its_own_words(fake: Engine, error: LabError) -> None:
+    fake.fails = error
+
+    with pytest.raises(type(error)) as caught:
+        Lab.up(WISH)
+
+    assert caught.value is error
+    assert fake.removed == ["lab-a"]
+
+
+def test_a_clean_up_that_fails_does_not_hide_the_cause(fake: Engine) -> None:
+    fake.fails = EngineError("container broker is unhealthy")
+    fake.clean_up_fails = EngineError("docker rm failed: the engine has gone")
+
+    with pytest.raises(LabError) as caught:
+        Lab.up(WISH)
+
+    assert "container broker is unhealthy" in caught.value.message
+    assert outcome() == "failed: container broker is unhealthy"
+
+
+def test_a_worker_that_never_answers_fails_the_lab(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ConnectError("GET /connectors gave 500: broken", status=500)
+
+    monkeypatch.setattr(coming, "wait_until_answers", refuse)
+
+    with pytest.raises(ConnectError, match=r'^lab "a" did not come up: GET /connectors gave 500: broken$'):
+        Lab.up(WISH)
+
+
+def test_bringing_down_removes_and_gives_ports_back(fake: Engine) -> None:
+    Lab.up(WISH)
+
+    assert harness.bring_down("a") == Removed(containers=6)
+    assert fake.removed == ["lab-a"]
+    assert leases.names() == []
+
+
+def test_pruning_removes_every_lab_and_lease(fake: Engine) -> None:
+    Lab.up(WISH)
+    Lab.up(Wish(topology="basic-mirror", name="b"))
+
+    harness.prune()
+
+    assert fake.removed == [None]
+    assert leases.names() == []

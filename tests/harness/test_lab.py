@@ -1,0 +1,53 @@
+"""A lab comes up under a name that means one topology and one version, and is attached to by it."""
+
+import json
+
+import pytest
+
+from lab import leases
+from lab.errors import BadInput
+from lab.harness import Lab, Wish
+from lab.project import runs_folder
+from tests.harness.conftest import Engine
+
+WISH = Wish(topology="basic-mirror", name="a")
+
+
+def test_a_lab_that_comes_up_has_ports_and_a_run(fake: Engine) -> None:
+    lab = Lab.up(WISH)
+
+    assert (lab.name, lab.topology.name, lab.kafka_version) == ("a", "basic-mirror", "3.9.1")
+    assert leases.names() == ["a"]
+    assert lab.address("connect") == f"127.0.0.1:{lab.ports['CONNECT_PORT']}"
+    (run,) = runs_folder().iterdir()
+    assert json.loads((run / "run.json").read_text())["outcome"] == "up"
+    assert fake.removed == []
+
+
+def test_a_lab_is_named_like_its_topology_by_default(fake: Engine) -> None:
+    assert Lab.up(Wish(topology="basic-mirror")).name == "basic-mirror"
+
+
+def test_a_lab_that_is_up_is_attached_to(fake: Engine) -> None:
+    started = Lab.up(WISH)
+
+    for name in ("a", None):
+        lab = Lab.attach(name)
+        assert (lab.name, lab.topology, lab.ports) == ("a", started.topology, started.ports)
+
+
+def test_without_a_lab_there_is_nothing_to_attach_to() -> None:
+    with pytest.raises(BadInput) as caught:
+        Lab.attach()
+
+    assert (caught.value.message, caught.value.hint) == ("no lab is up", 'start one: "lab up basic-mirror"')
+
+
+def test_a_name_means_one_topology_and_one_version(fake: Engine) -> None:
+    Lab.up(WISH)
+
+    with pytest.raises(BadInput) as caught:
+        Lab.up(Wish(topology="basic-mirror", name="a", kafka="3.6.2"))
+
+    assert caught.value.message == 'lab "a" is there already, with topology "basic-mirror" and Kafka 3.9.1'
+    assert caught.value.hint == '"lab down --name a" first, or choose another --name'
