@@ -148,7 +148,7 @@ def test_everything_that_changes_a_cluster_is_known_as_that() -> None:
         "elect",
         "write",
     )
-    methods = {name for name in vars(Cluster) if name.startswith(verbs)}
+    methods = {name for name in dir(Cluster) if name.startswith(verbs)}
 
     assert methods == CHANGES
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from lab import kafka
-from lab.kafka import Cluster, ClusterError, Offsets, Topic
+from lab.kafka import Cluster, ClusterError, Offsets, Topic, connection
 
 
 def test_offsets_count_what_lies_between_them() -> None:
@@ -42,7 +41,7 @@ def test_client_settings_are_bootstrap_properties_and_more() -> None:
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "_METADATA_S", 0.2)
+    monkeypatch.setattr(connection, "_METADATA_S", 0.2)
 
     with pytest.raises(ClusterError) as caught:
         Cluster("source", "127.0.0.1:1").topic_names()

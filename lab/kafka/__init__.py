@@ -1,0 +1,31 @@
+"""A live handle on one Kafka cluster: topics, offsets, records. The home of confluent-kafka.
+
+values.py      what a cluster answers with
+connection.py  the client that all requests go through, and their errors
+topics.py  groups.py  acls.py  reading.py    what is asked and changed
+cluster.py     Cluster: all of these
+"""
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from lab.kafka.cluster import Cluster
+from lab.kafka.connection import ClusterError
+from lab.kafka.reading import Reader
+from lab.kafka.values import Acl, GroupOffset, Offsets, Place, Record, Topic, TopicConfig
+
+__all__ = [
+    "Acl",
+    "Cluster",
+    "ClusterError",
+    "GroupOffset",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Offsets",
+    "Place",
+    "Producer",
+    "Reader",
+    "Record",
+    "Topic",
+    "TopicConfig",
+]

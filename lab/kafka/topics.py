@@ -1,0 +1,158 @@
+"""A cluster's topics: their offsets and configs; made, deleted, waited for."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from lab.kafka.connection import REQUEST_S, ClusterError, Connection, translated
+from lab.kafka.values import Offsets, Place, Topic, TopicConfig
+from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
+
+
+class Topics(Connection):
+    def topic_names(self) -> list[str]:
+        return sorted(self._metadata().topics)
+
+    def topics(self) -> list[Topic]:
+        """Every topic with the offsets of its partitions, in two requests however many there are."""
+        found = self._metadata().topics
+        partitions = [(name, p) for name, topic in found.items() for p in topic.partitions]
+        offsets = self._ranges(partitions)
+        return [
+            Topic(
+                name=name,
+                partitions=len(topic.partitions),
+                replicas=max((len(p.replicas) for p in topic.partitions.values()), default=0),
+                offsets={p: offsets[name, p] for p in sorted(topic.partitions)},
+            )
+            for name, topic in sorted(found.items())
+        ]
+
+    def has_topic(self, topic: str) -> bool:
+        return topic in self.topic_names()
+
+    def topic_id(self, topic: str) -> str:
+        """What tells a topic from an earlier one of the same name."""
+        with translated(f'describing topic "{topic}" of cluster "{self.alias}"'):
+            asked = TopicCollection([topic])
+            return str(self._admin.describe_topics(asked, request_timeout=REQUEST_S)[topic].result().topic_id)
+
+    def offsets(self, topic: str) -> dict[int, Offsets]:
+        """Start and end of each partition at this moment; an unknown topic is an error."""
+        metadata = self._metadata().topics.get(topic)
+        if metadata is None:
+            raise ClusterError(f'cluster "{self.alias}" has no topic "{topic}"', 'see "lab topics"')
+        found = self._ranges([(topic, p) for p in sorted(metadata.partitions)])
+        return {p: offsets for (_, p), offsets in found.items()}
+
+    def offsets_of(
+        self, topics: Iterable[str], *, isolation: str = "read_uncommitted"
+    ) -> dict[Place, Offsets]:
+        """Start and end of the partitions of many topics at once; a topic that is not there has none.
+
+        With `read_committed` the end lies before the first transaction that is still open.
+        """
+        found = self._metadata().topics
+        places = [(topic, p) for topic in topics if topic in found for p in sorted(found[topic].partitions)]
+        return self._ranges(places, isolation=isolation)
+
+    def _ranges(self, places: list[Place], *, isolation: str = "read_uncommitted") -> dict[Place, Offsets]:
+        starts = self._list_offsets(places, OffsetSpec.earliest())
+        ends = self._list_offsets(places, OffsetSpec.latest(), isolation=isolation)
+        return {place: Offsets(start=starts[place], end=ends[place]) for place in places}
+
+    def offsets_at(self, timestamps_ms: Mapping[Place, int]) -> dict[Place, int | None]:
+        """The first record that is as old as a timestamp or younger; None where there is none."""
+        specs = {place: OffsetSpec.for_timestamp(ms) for place, ms in timestamps_ms.items()}
+        found = self._list_offsets(list(specs), specs)
+        return {place: offset if offset >= 0 else None for place, offset in found.items()}
+
+    def create_topic(
+        self, topic: str, *, partitions: int = 1, replicas: int = 1, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic and wait until the cluster shows it."""
+        new = NewTopic(
+            topic, num_partitions=partitions, replication_factor=replicas, config=dict(configs or {})
+        )
+        with translated(f'creating topic "{topic}" in cluster "{self.alias}"'):
+            self._admin.create_topics([new], request_timeout=REQUEST_S)[topic].result()
+        self.wait_for_topic(topic)
+
+    def delete_topic(self, topic: str) -> None:
+        with translated(f'deleting topic "{topic}" in cluster "{self.alias}"'):
+            self._admin.delete_topics([topic], request_timeout=REQUEST_S)[topic].result()
+
+    def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        """Delete what lies before an offset of each partition, as retention does when it passes."""
+        positions = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
+        with translated(f'deleting records of topic "{topic}" in cluster "{self.alias}"'):
+            for future in self._admin.delete_records(positions, request_timeout=REQUEST_S).values():
+                future.result()
+
+    def wait_for_topic(self, topic: str, *, timeout_s: float = TOPIC_APPEARS_S) -> None:
+        wait_until(
+            lambda: True if self.has_topic(topic) else NotYet("not in the topic list"),
+            timeout_s=timeout_s,
+            what=f'topic "{topic}" in cluster "{self.alias}"',
+        )
+
+    def wait_for_records(self, topic: str, *, at_least: int, timeout_s: float) -> int:
+        """Wait until a topic's partitions hold that many records in all."""
+
+        def observe() -> int | NotYet:
+            if not self.has_topic(topic):
+                return NotYet("no such topic")
+            count = sum(offsets.count for offsets in self.offsets(topic).values())
+            return count if count >= at_least else NotYet(f"{count} records")
+
+        return wait_until(
+            observe,
+            timeout_s=timeout_s,
+            what=f'{at_least} records in topic "{topic}" of cluster "{self.alias}"',
+            transient=(ClusterError,),  # a topic just created has partitions without a leader
+        )
+
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, TopicConfig]]:
+        """Every config key of the topics, by topic and key."""
+        asked = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in topics}
+        if not asked:
+            return {}
+        with translated(f'describing topic configs of cluster "{self.alias}"'):
+            futures = self._admin.describe_configs(list(asked), request_timeout=REQUEST_S)
+            return {
+                asked[resource]: {key: _topic_config(entry) for key, entry in sorted(future.result().items())}
+                for resource, future in futures.items()
+            }
+
+    def set_topic_config(self, topic: str, **configs: str | None) -> None:
+        """Change some keys of a topic's own config, others stay; None takes a key away."""
+        changes = [
+            ConfigEntry(
+                key,
+                value,
+                incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET,
+            )
+            for key, value in configs.items()
+        ]
+        asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+        with translated(f'changing the config of topic "{topic}" of cluster "{self.alias}"'):
+            self._admin.incremental_alter_configs([asked], request_timeout=REQUEST_S)[asked].result()
+
+
+def _topic_config(entry: Any) -> TopicConfig:
+    return TopicConfig(
+        value=entry.value,
+        origin=ConfigSource(entry.source).name.lower(),
+        read_only=entry.is_read_only,
+        sensitive=entry.is_sensitive,
+    )
