@@ -1,0 +1,154 @@
+"""A topology as frozen data: services, ports, roles, and what follows from them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from packaging.specifiers import SpecifierSet
+
+from lab.client_properties import ClientProperties
+from lab.errors import BadInput, nearest
+from lab.project import COMPOSE
+from lab.topology.roles import Roles
+
+_VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
+
+
+class TopologyError(BadInput):
+    """A topology's files do not say what a topology must say."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A port published on 127.0.0.1 under a variable that can be leased another number."""
+
+    service: str
+    variable: str
+    default: int
+    container: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    name: str
+    environment: Mapping[str, str]
+    ports: tuple[Port, ...]
+    memory_bytes: int
+    image: str
+    has_healthcheck: bool
+    profiles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Topology:
+    name: str
+    folder: Path
+    roles: Roles
+    services: Mapping[str, Service]
+    optional: Mapping[str, Service] = field(default_factory=dict)  # those that only a profile starts
+    clients: Mapping[str, ClientProperties] = field(default_factory=dict)  # of external clusters
+
+    @property
+    def reference(self) -> str:
+        """What `load` finds it by: its name, or where it lies if that is not among the project's."""
+        return self.name if self.folder.parent == COMPOSE else str(self.folder)
+
+    @cached_property
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(sorted({p for service in self.optional.values() for p in service.profiles}))
+
+    def with_profile(self, profile: str) -> "Topology":
+        """The topology as it is with a profile's services started too."""
+        if profile not in self.profiles:
+            raise BadInput(
+                f'topology "{self.name}" has no profile "{profile}"', nearest(profile, list(self.profiles))
+            )
+        of_it = {name: s for name, s in self.optional.items() if profile in s.profiles}
+        rest = {name: s for name, s in self.optional.items() if name not in of_it}
+        return replace(self, services={**self.services, **of_it}, optional=rest)
+
+    def without_services(self) -> "Topology":
+        return replace(self, services={})
+
+    @property
+    def has_connect(self) -> bool:
+        return bool(self.roles.connect or self.roles.connect_url)
+
+    def client(self, alias: str) -> ClientProperties:
+        return self.clients.get(alias, ClientProperties())
+
+    def require_writable(self, doing: str) -> None:
+        if self.roles.read_only:
+            raise BadInput(
+                f"{doing} would change clusters that the lab did not start: "
+                f'topology "{self.name}" is read-only',
+                f'"writable: true" under x-lab in {self.compose_file} permits it',
+            )
+
+    @property
+    def compose_file(self) -> Path:
+        return self.folder / "compose.yaml"
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        return tuple(port for service in self.services.values() for port in service.ports)
+
+    @cached_property
+    def memory_bytes(self) -> int:
+        return sum(service.memory_bytes for service in self.services.values())
+
+    def connector_files(self) -> dict[str, Path]:
+        return {path.stem: path for path in sorted((self.folder / "connectors").glob("*.json"))}
+
+    def bootstrap(self, alias: str, *, listener: str, ports: Mapping[str, int]) -> str:
+        """Addresses of a cluster's brokers on one listener, e.g. "broker:29092"; an external one has one."""
+        if alias in self.roles.external:
+            return self.roles.external[alias].bootstrap
+        brokers = self.roles.clusters[alias]
+        return ",".join(self._advertised(broker, listener, ports) for broker in brokers)
+
+    def _advertised(self, broker: str, listener: str, ports: Mapping[str, int]) -> str:
+        advertised = self.services[broker].environment["KAFKA_ADVERTISED_LISTENERS"]
+        for entry in interpolate(advertised, ports).split(","):
+            name, _, address = entry.partition("://")
+            if name == listener:
+                return address
+        raise TopologyError(
+            f'broker "{broker}" of topology "{self.name}" advertises no listener "{listener}"',
+            "KAFKA_ADVERTISED_LISTENERS needs one for containers, INTERNAL, and one for the host, EXTERNAL",
+        )
+
+    def alias_of(self, address: str) -> str | None:
+        """The cluster that answers at an address inside the lab's network, if one does."""
+        for alias, brokers in self.roles.clusters.items():
+            if brokers and set(address.split(",")) & set(
+                self.bootstrap(alias, listener="INTERNAL", ports={}).split(",")
+            ):
+                return alias
+        return None
+
+    def worker_setting(self, key: str) -> str | None:
+        """A setting of the Connect workers, e.g. "header.converter"."""
+        variable = "CONNECT_" + key.upper().replace("-", "___").replace(".", "_")
+        for worker in self.roles.connect:
+            return self.services[worker].environment.get(variable)
+        return None
+
+    def worker_bootstrap(self) -> str:
+        """The cluster to which the Connect workers belong, and to which they produce by default."""
+        return self.worker_setting("bootstrap.servers") or ""
+
+    def check_kafka_version(self, version: str) -> None:
+        if version not in SpecifierSet(self.roles.kafka):
+            raise BadInput(
+                f'topology "{self.name}" runs with Kafka {self.roles.kafka}, not with {version}',
+                "Kafka 4 has no ZooKeeper" if version.startswith("4") else 'see "lab list"',
+            )
+
+
+def interpolate(text: str, values: Mapping[str, object]) -> str:
+    """Compose's ${NAME:-default}, the only form that the topologies use."""
+    return _VARIABLE.sub(lambda m: str(values.get(m["name"], m["default"] or "")), text)
