@@ -1,5 +1,9 @@
 """A benchmark is a ratio of medians."""
 
+from importlib import import_module
+
+import pytest
+
 from lab.bench import BENCHMARKS, Measured
 
 
@@ -12,5 +16,6 @@ def test_the_ratio_is_our_median_over_theirs() -> None:
     assert measured.ratio == 2.0
 
 
-def test_there_is_a_benchmark_of_up() -> None:
-    assert "up" in BENCHMARKS
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_is_found_by_its_name(name: str) -> None:
+    assert callable(import_module(f"lab.bench.{name}").measure)

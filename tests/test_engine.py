@@ -135,6 +135,13 @@ def test_a_project_is_compose_with_its_files_and_both_env_files(scripted: Script
     assert line.endswith(" config\n")
 
 
+def test_a_docker_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(EngineError, match=r"^docker ps failed: there is no docker client$"):
+        engine.containers()
+
+
 def test_a_followed_command_gives_its_lines_as_they_come() -> None:
     lines: list[str] = []
 

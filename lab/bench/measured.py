@@ -1,7 +1,10 @@
 """What a benchmark found: the seconds of every round, by contestant, and what follows from them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lab.bench import BENCHMARKS, Effort
+from lab.bench import BENCHMARKS, Effort, measure
 from lab.cli import console
 from lab.cli.options import Json
 from lab.errors import BadInput, nearest
@@ -26,7 +26,7 @@ def bench(
     if what not in BENCHMARKS:
         raise BadInput(f'no benchmark named "{what}"', nearest(what, list(BENCHMARKS)))
     with console.step(console.Steps(), f"bench {what}") as say:
-        measured = BENCHMARKS[what](Effort(rounds=rounds, records=records), say)
+        measured = measure(what, Effort(rounds=rounds, records=records), say)
     data = {
         "title": measured.title,
         "ratio": round(measured.ratio, 3),

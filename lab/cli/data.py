@@ -11,9 +11,8 @@ from lab.cli.options import Json, Name, seconds
 from lab.errors import BadInput, Interrupted, LabError
 from lab.harness import Lab
 from lab.kafka import Cluster, Record
-from lab.records import COMPRESSIONS, Plan
+from lab.records import COMPRESSIONS, Plan, Tally
 from lab.run import Run
-from lab.workload import Producing, Tally
 
 Alias = Annotated[
     str | None, typer.Option("--cluster", metavar="ALIAS", help="The cluster, by its MM2 alias.")
@@ -124,6 +123,8 @@ class _Done:
 
 def _produced(where: Cluster, topic: str, plan: Plan) -> _Done:
     """Go through the plan in a run of its own; Ctrl-C ends it early, with all its counts."""
+    from lab.workload import Producing  # loads Arrow for the ledger, which other commands do not need
+
     run = Run.open(f"produce-{topic}", cluster=where.alias, topic=topic, plan=asdict(plan))
     interrupted = False
     producing = Producing(where, topic, plan, run.path)

@@ -14,6 +14,11 @@ from lab.mm2 import Connector, Problem, Severity, nothing_to_mirror, problems, r
 
 app = typer.Typer(no_args_is_help=True)
 
+
+def register(program: typer.Typer) -> None:
+    program.add_typer(app, name="mm2", help="MM2's connectors on Connect.")
+
+
 Names = Annotated[
     list[str] | None,
     typer.Argument(

@@ -1,24 +1,38 @@
 """Assembles the commands, and turns every way in which one can end into an exit code."""
 
+from importlib import import_module
+from typing import Final
+
 import typer
 from typer.exceptions import TyperException
 
-from lab.cli import bench, console, data, host, labs, lag, mm2, runs, verify
+from lab.cli import console
 from lab.errors import BadInput, Interrupted, LabError
 
-app = typer.Typer(
-    help="Real Kafka clusters with MirrorMaker 2 on one machine, to learn on, to break, and to verify.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-labs.register(app)
-data.register(app)
-host.register(app)
-verify.register(app)
-lag.register(app)
-bench.register(app)
-runs.register(app)
-app.add_typer(mm2.app, name="mm2", help="MM2's connectors on Connect.")
+# Loading all of them, with the clients that they use, would take longer than most commands.
+COMMANDS: Final = {
+    "labs": ("list", "up", "status", "logs", "open", "down", "prune", "exec"),
+    "data": ("topics", "produce", "consume"),
+    "host": ("doctor", "images"),
+    "verify": ("verify",),
+    "lag": ("lag",),
+    "bench": ("bench",),
+    "runs": ("runs", "report"),
+    "mm2": ("mm2",),
+}
+
+
+def program(command: str = "") -> typer.Typer:
+    """The program with the module of one command, or with all if it is in none of them."""
+    app = typer.Typer(
+        help="Real Kafka clusters with MirrorMaker 2 on one machine, to learn on, to break, and to verify.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(lambda: None)  # with this a single command keeps its name
+    for module in [name for name, its in COMMANDS.items() if command in its] or COMMANDS:
+        import_module(f"lab.cli.{module}").register(app)
+    return app
 
 
 def exit_code(arguments: list[str]) -> int:
@@ -26,6 +40,7 @@ def exit_code(arguments: list[str]) -> int:
     # What follows `exec` belongs to another program.
     as_json = "--json" in arguments and arguments[0] != "exec"
     try:
+        app = program(arguments[0] if arguments else "")
         code = app(arguments, prog_name="lab", standalone_mode=False)
     except LabError as error:
         console.complain(error, as_json=as_json)

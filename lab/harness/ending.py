@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab import engine, leases, topology
-from lab.connect import ConnectError
 from lab.engine import EngineError, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
 from lab.harness import settings
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.interruption import uninterruptible
-from lab.kafka import ClusterError
 from lab.run import Run
 from lab.setup import require_engine
 
@@ -103,5 +101,5 @@ def save_evidence(lab: Parts, run: Run) -> None:
 def _noting(run: Run, name: str) -> Iterator[None]:
     try:
         yield
-    except (EngineError, ConnectError, ClusterError) as error:
+    except LabError as error:
         run.save(f"{name}.missing", f"{error.message}\n")

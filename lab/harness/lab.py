@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
-from lab import engine, leases, report, topology
-from lab.connect import Status
+from lab import engine, leases, topology
 from lab.engine import Removed
 from lab.errors import BadInput
 from lab.harness import coming, ending, settings
@@ -25,6 +24,7 @@ from lab.setup import require_engine, require_memory
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
+    from lab.connect import Status
     from lab.flow import Flow
     from lab.verification import Judged
 
@@ -120,7 +120,8 @@ class Lab(Parts):
         say: Callable[[str], None] = lambda _: None,
     ) -> Judged:
         """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
-        from lab.verification import verify  # loads Spark's client: half a second that `up` need not pay
+        from lab import report  # what is imported here loads Spark's client: `up` need not wait for it
+        from lab.verification import verify
 
         flow = self.flow(topic)
         self._flows.require_reach(flow)

@@ -1,4 +1,8 @@
-"""A lab that is up, reached by its parts: clusters, Connect, Spark, containers, addresses, connectors."""
+"""A lab that is up, reached by its parts: clusters, Connect, Spark, containers, addresses, connectors.
+
+The clients are imported where they are used: `up` loads them while its containers start, and Spark's,
+which takes half a second, not at all.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from lab import engine, leases
-from lab.connect import Connect
 from lab.engine import Container, Project
 from lab.errors import BadInput, nearest
-from lab.external import ReadOnlyCluster, ReadOnlyConnect
-from lab.kafka import Cluster
 from lab.mm2 import SOURCE, Connector, read_connector
 from lab.project import existing_spark
 from lab.topology import Topology
 
 if TYPE_CHECKING:
+    from lab.connect import Connect
+    from lab.kafka import Cluster
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
@@ -56,6 +59,9 @@ class Parts:
                 nearest(alias, list(self.topology.roles.clusters)),
             )
         if alias not in self._clusters:
+            from lab.external import ReadOnlyCluster
+            from lab.kafka import Cluster
+
             bootstrap = self.topology.bootstrap(alias, listener="EXTERNAL", ports=self.ports)
             self._clusters[alias] = (
                 ReadOnlyCluster(self.topology, alias)
@@ -80,6 +86,9 @@ class Parts:
     def connect(self) -> Connect:
         if url := self.topology.roles.connect_url:
             if url not in self._workers:
+                from lab.connect import Connect
+                from lab.external import ReadOnlyConnect
+
                 read_only = self.topology.roles.read_only
                 self._workers[url] = ReadOnlyConnect(self.topology) if read_only else Connect(url)
             return self._workers[url]
@@ -89,6 +98,8 @@ class Parts:
 
     def worker(self, service: str) -> Connect:
         if service not in self._workers:
+            from lab.connect import Connect
+
             self._workers[service] = Connect(f"http://{self.address(service)}")
         return self._workers[service]
 

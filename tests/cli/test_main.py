@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 from lab.cli import program as cli
 from lab.errors import BadInput, HostNotReady, LabError, NotEnough
@@ -23,14 +24,14 @@ def raising(error: BaseException) -> object:
 def test_an_error_is_two_lines_and_its_ownexit_code(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch, kind: type[LabError]
 ) -> None:
-    monkeypatch.setattr(cli, "app", raising(kind("[bold] is no markup", "do [this]")))
+    monkeypatch.setattr(cli, "program", lambda _: raising(kind("[bold] is no markup", "do [this]")))
 
     assert cli.exit_code(["up"]) == kind.exit_code
     assert capsys.readouterr() == ("", "error: [bold] is no markup\nhint: do [this]\n")
 
 
 def test_an_error_is_one_object_for_programs(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "app", raising(HostNotReady("no engine", "start it")))
+    monkeypatch.setattr(cli, "program", lambda _: raising(HostNotReady("no engine", "start it")))
 
     assert cli.exit_code(["up", "--json"]) == 4
     out, err = capsys.readouterr()
@@ -39,14 +40,14 @@ def test_an_error_is_one_object_for_programs(capsys: Captured, monkeypatch: pyte
 
 
 def test_an_interruption_is_130(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "app", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(cli, "program", lambda _: raising(KeyboardInterrupt()))
 
     assert cli.exit_code(["up"]) == 130
     assert capsys.readouterr() == ("", "error: interrupted\n")
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "app", raising(ZeroDivisionError("a bug")))
+    monkeypatch.setattr(cli, "program", lambda _: raising(ZeroDivisionError("a bug")))
 
     with pytest.raises(ZeroDivisionError, match=r"^a bug$"):
         cli.exit_code(["up"])
@@ -101,3 +102,33 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     reader.stdin.close()
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_is_in_the_module_that_is_loaded_for_it() -> None:
+    for module, commands in cli.COMMANDS.items():
+        for command in commands:
+            found = typer.main.get_command(cli.program(command))
+            assert list(found.commands) == list(commands), (module, command)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        ("up", {"pyspark", "pyarrow", "numpy", "confluent_kafka", "httpx"}),  # the last two, later
+        ("list", {"pyspark", "pyarrow", "numpy", "confluent_kafka", "httpx"}),
+        ("produce", {"pyspark", "pyarrow", "numpy"}),
+        ("--help", {"pyspark", "pyarrow", "numpy"}),
+    ],
+)
+def test_a_command_starts_without_what_it_does_not_need(command: str, unneeded: set[str]) -> None:
+    script = f"""
+import sys
+from lab.cli.program import program
+program({command!r})
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    loaded = set(done.stdout.split())
+    assert "lab.harness" in loaded
+    assert loaded & unneeded == set()
