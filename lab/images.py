@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -50,7 +51,10 @@ def wanted(kafka_version: str) -> list[Image]:
 
 
 def missing(kafka_version: str) -> list[Image]:
-    return [image for image in wanted(kafka_version) if not image.is_current()]
+    images = wanted(kafka_version)
+    with ThreadPoolExecutor(len(images)) as pool:  # a docker command each, on the way of every "lab up"
+        current = list(pool.map(Image.is_current, images))
+    return [image for image, is_current in zip(images, current, strict=True) if not is_current]
 
 
 def build(image: Image, on_line: Callable[[str], None]) -> None:

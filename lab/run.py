@@ -67,6 +67,7 @@ class Run:
     @classmethod
     def open(cls, what: str, watcher: Watcher | None = None, **facts: Any) -> "Run":
         now = datetime.now(UTC)
+        system = os.uname()  # not platform.platform(), which starts a process
         path = _new_folder(f"{now:%Y%m%dT%H%M%SZ}-{what}")
         run = cls(path, watcher or Unwatched())
         run.facts = {
@@ -76,7 +77,7 @@ class Run:
             "commit": _commit(),
             "versions": versions(),
             "host": {
-                "system": platform.platform(),
+                "system": f"{system.sysname} {system.release} {system.machine}",
                 "cores": os.cpu_count(),
                 "python": platform.python_version(),
             },

@@ -51,7 +51,6 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"topology"},
-    "tenacity": {"wait"},
     "pytest": set(),
 }
 

@@ -1,5 +1,7 @@
 """A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from lab import images
 from lab.engine import EngineError
 from lab.harness.parts import Parts
@@ -53,7 +55,10 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
                 healthy = sum(1 for r in ready if r.endswith((":Healthy", ":Running")))
                 step.say(f"{healthy} of {total} ready")
 
-        lab.project.up(timeout_s=timeout_s, on_line=on_line)
+        with ThreadPoolExecutor(max_workers=1) as meanwhile:
+            clients = meanwhile.submit(lab.make_clients)
+            lab.project.up(timeout_s=timeout_s, on_line=on_line)
+            clients.result()
         if not lab.topology.roles.external:
             step.note = f"Kafka {lab.kafka_version}"
 

@@ -52,6 +52,13 @@ class Parts:
 
     # -- clients ---------------------------------------------------------------------------------
 
+    def make_clients(self) -> None:
+        """Load and make what asks clusters and workers; nothing is asked yet."""
+        for alias in self.topology.roles.clusters:
+            self.cluster(alias)
+        for service in self.topology.roles.connect:
+            self.worker(service)
+
     def cluster(self, alias: str) -> Cluster:
         if alias not in self.topology.roles.clusters:
             raise BadInput(

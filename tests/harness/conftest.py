@@ -26,7 +26,11 @@ class Engine:
         monkeypatch.setattr(Project, "up", self.up)
         monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)
 
+    def starting(self) -> None:
+        """What happens while the services start."""
+
     def up(self, **_: Any) -> None:
+        self.starting()
         if self.fails is not None:
             raise self.fails
 

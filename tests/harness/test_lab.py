@@ -1,11 +1,12 @@
 """A lab comes up under a name that means one topology and one version, and is attached to by it."""
 
 import json
+import threading
 
 import pytest
 
 from lab import leases
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.harness import Lab, Wish
 from lab.project import runs_folder
 from tests.harness.conftest import Engine
@@ -51,3 +52,30 @@ def test_a_name_means_one_topology_and_one_version(fake: Engine) -> None:
 
     assert caught.value.message == 'lab "a" is there already, with topology "basic-mirror" and Kafka 3.9.1'
     assert caught.value.hint == '"lab down --name a" first, or choose another --name'
+
+
+def test_the_clients_are_made_while_the_services_start(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = threading.Event()
+    make_clients = Lab.make_clients
+
+    def make(lab: Lab) -> None:
+        make_clients(lab)
+        made.set()
+
+    monkeypatch.setattr(Lab, "make_clients", make)
+    monkeypatch.setattr(fake, "starting", lambda: made.wait(30) or pytest.fail("no client while it starts"))
+
+    lab = Lab.up(WISH)
+
+    assert made.is_set()
+    assert lab.worker("connect") is lab.connect
+
+
+def test_a_client_that_cannot_be_made_fails_the_lab(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Lab) -> None:
+        raise LabError("no such thing")
+
+    monkeypatch.setattr(Lab, "make_clients", refuse)
+
+    with pytest.raises(LabError, match=r'^lab "a" did not come up: no such thing$'):
+        Lab.up(WISH)
