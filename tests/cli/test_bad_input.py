@@ -14,6 +14,7 @@ from lab.cli import mm2 as mm2_commands
 from lab.cli import program as cli
 from lab.errors import BadInput
 from lab.project import COMPOSE
+from lab.topology import files, model
 
 Captured = pytest.CaptureFixture[str]
 BASIC = ["up", "basic-mirror"]
@@ -172,7 +173,8 @@ def test_a_port_asked_for_that_is_taken_is_named(capsys: Captured) -> None:
 def basic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a basic-mirror that a test may break."""
     shutil.copytree(COMPOSE, tmp_path / "compose", symlinks=True)
-    monkeypatch.setattr(topology, "COMPOSE", tmp_path / "compose")
+    for module in (files, model):
+        monkeypatch.setattr(module, "COMPOSE", tmp_path / "compose")
     return tmp_path / "compose/basic-mirror"
 
 
