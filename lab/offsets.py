@@ -5,8 +5,9 @@ judge many. Both read the same formats: text is a 16-bit length and UTF-8, integ
 signed; the values of checkpoints and heartbeats begin with a 16-bit version, so far always 0.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -66,50 +67,70 @@ class Heartbeat:
 
 def offset_sync(record: Record) -> OffsetSync | None:
     """The sync that a record carries; None for a tombstone."""
-    if record.value is None:
-        return None
-    key, value = _Reader("offset sync", record, record.key), _Reader("offset sync", record, record.value)
-    return OffsetSync(
-        topic=key.text(),
-        partition=key.integer(4),
-        upstream=value.integer(8),
-        downstream=value.integer(8),
-        offset=record.offset,
-        written_ms=record.timestamp_ms,
-    )
+    fields = _plain("offset sync", record, _sync_fields)
+    return None if fields is None else OffsetSync(**fields)
 
 
 def checkpoint(record: Record) -> Checkpoint | None:
     """The checkpoint that a record carries; None for a tombstone."""
-    if record.value is None:
-        return None
-    key, value = _Reader("checkpoint", record, record.key), _Reader("checkpoint", record, record.value)
-    value.version()
-    return Checkpoint(
-        group=key.text(),
-        topic=key.text(),
-        partition=key.integer(4),
-        upstream=value.integer(8),
-        downstream=value.integer(8),
-        metadata=value.text(),
-        offset=record.offset,
-        written_ms=record.timestamp_ms,
-    )
+    fields = _plain("checkpoint", record, _checkpoint_fields)
+    return None if fields is None else Checkpoint(**fields)
 
 
 def heartbeat(record: Record) -> Heartbeat | None:
     """The heartbeat that a record carries; None for a tombstone."""
+    fields = _plain("heartbeat", record, _heartbeat_fields)
+    return None if fields is None else Heartbeat(**fields)
+
+
+# -- the formats: fields in the order in which they stand in key and value -----------------------------
+
+
+class _Fields(Protocol):
+    """Takes one field after the other from the bytes of a key or a value: their values, or columns."""
+
+    def integer(self, size: int) -> Any: ...
+    def text(self) -> Any: ...
+    def version(self) -> None: ...
+
+
+_Format = Callable[[_Fields, _Fields], dict[str, Any]]
+
+
+def _sync_fields(key: _Fields, value: _Fields) -> dict[str, Any]:
+    return {
+        "topic": key.text(),
+        "partition": key.integer(4),
+        "upstream": value.integer(8),
+        "downstream": value.integer(8),
+    }
+
+
+def _checkpoint_fields(key: _Fields, value: _Fields) -> dict[str, Any]:
+    value.version()
+    return {
+        "group": key.text(),
+        "topic": key.text(),
+        "partition": key.integer(4),
+        "upstream": value.integer(8),
+        "downstream": value.integer(8),
+        "metadata": value.text(),
+    }
+
+
+def _heartbeat_fields(key: _Fields, value: _Fields) -> dict[str, Any]:
+    value.version()
+    return {"source": key.text(), "target": key.text(), "timestamp_ms": value.integer(8)}
+
+
+# -- in plain Python ---------------------------------------------------------------------------------
+
+
+def _plain(kind: str, record: Record, fields: _Format) -> dict[str, Any] | None:
     if record.value is None:
         return None
-    key, value = _Reader("heartbeat", record, record.key), _Reader("heartbeat", record, record.value)
-    value.version()
-    return Heartbeat(
-        source=key.text(),
-        target=key.text(),
-        timestamp_ms=value.integer(8),
-        offset=record.offset,
-        written_ms=record.timestamp_ms,
-    )
+    key, value = _Reader(kind, record, record.key), _Reader(kind, record, record.value)
+    return {**fields(key, value), "offset": record.offset, "written_ms": record.timestamp_ms}
 
 
 class _Reader:
@@ -156,62 +177,37 @@ def offset_syncs(records: DataFrame) -> DataFrame:
     `position` is the place in the log of MM2's topic. Tombstones are left out; a record that is no
     offset sync fails the job when a column of it is used.
     """
-    topic, after_topic = _text(f.col("key"), f.lit(1))
-    return _decoded(
-        records,
-        "offset sync",
-        f.length("value") == 16,
-        topic=topic,
-        partition=_integer(f.col("key"), after_topic, 4).cast("int"),
-        upstream=_integer(f.col("value"), f.lit(1), 8),
-        downstream=_integer(f.col("value"), f.lit(9), 8),
-    )
+    return _decoded(records, "offset sync", _sync_fields, size=16)
 
 
 def checkpoints(records: DataFrame) -> DataFrame:
     """Checkpoints from the records of their topic: group, topic, partition, upstream, downstream,
     metadata, position, written_ms; otherwise as `offset_syncs`.
     """
-    group, after_group = _text(f.col("key"), f.lit(1))
-    topic, after_topic = _text(f.col("key"), after_group)
-    return _decoded(
-        records,
-        f"checkpoint of version {VERSION}",
-        _integer(f.col("value"), f.lit(1), 2) == VERSION,
-        group=group,
-        topic=topic,
-        partition=_integer(f.col("key"), after_topic, 4).cast("int"),
-        upstream=_integer(f.col("value"), f.lit(3), 8),
-        downstream=_integer(f.col("value"), f.lit(11), 8),
-        metadata=_text(f.col("value"), f.lit(19))[0],
-    )
+    return _decoded(records, "checkpoint", _checkpoint_fields)
 
 
 def heartbeats(records: DataFrame) -> DataFrame:
     """Heartbeats from the records of their topic: source, target, timestamp_ms, position, written_ms;
     otherwise as `offset_syncs`.
     """
-    source, after_source = _text(f.col("key"), f.lit(1))
-    target, _ = _text(f.col("key"), after_source)
-    return _decoded(
-        records,
-        f"heartbeat of version {VERSION}",
-        (_integer(f.col("value"), f.lit(1), 2) == VERSION) & (f.length("value") == 10),
-        source=source,
-        target=target,
-        timestamp_ms=_integer(f.col("value"), f.lit(3), 8),
-    )
+    return _decoded(records, "heartbeat", _heartbeat_fields, size=10)
 
 
-def _decoded(records: DataFrame, kind: str, known: Column, **fields: Column) -> DataFrame:
+def _decoded(records: DataFrame, kind: str, fields: _Format, *, size: int | None = None) -> DataFrame:
+    """The fields of each record as columns, where version and size of its value are the known ones."""
+    key, value = _Columns(f.col("key")), _Columns(f.col("value"))
+    columns = [column.alias(name) for name, column in fields(key, value).items()]
+    known = value.known if size is None else value.known & (f.length("value") == size)
+    if value.versioned:
+        kind = f"{kind} of version {VERSION}"
     refusal = f.raise_error(
         f.concat(f.lit(f"no {kind} at partition "), "partition", f.lit(", offset "), "offset")
     )
-    decoded = f.when(known, f.struct(*(column.alias(name) for name, column in fields.items())))
     return (
         records.where(f.col("value").isNotNull())
         .select(
-            decoded.otherwise(refusal).alias("decoded"),
+            f.when(known, f.struct(*columns)).otherwise(refusal).alias("decoded"),
             f.col("offset").alias("position"),
             f.unix_millis("timestamp").alias("written_ms"),
         )
@@ -219,16 +215,28 @@ def _decoded(records: DataFrame, kind: str, known: Column, **fields: Column) -> 
     )
 
 
-def _text(data: Column, at: Column) -> tuple[Column, Column]:
-    """The text that begins at a byte, counted from 1, and the byte after it."""
-    size = _integer(data, at, 2).cast("int")
-    return f.substring(data, at + 2, size).cast("string"), at + 2 + size
+class _Columns:
+    """What `_Reader` does, with columns."""
 
+    def __init__(self, data: Column) -> None:
+        self._data, self._at = data, f.lit(1)  # bytes are counted from 1
+        self.known, self.versioned = f.lit(True), False
 
-def _integer(data: Column, at: Column, size: int) -> Column:
-    """A big-endian integer as a signed long."""
-    digits = f.hex(f.substring(data, at, f.lit(size)))
-    if size == 8:
-        return f.conv(digits, 16, -10).cast("long")  # a negative base makes `conv` write signed numbers
-    unsigned = f.conv(digits, 16, 10).cast("long")
-    return f.when(unsigned >= 2 ** (8 * size - 1), unsigned - 2 ** (8 * size)).otherwise(unsigned)
+    def integer(self, size: int) -> Column:
+        """A big-endian integer: up to 4 bytes as an int, 8 as a long."""
+        digits = f.hex(f.substring(self._data, self._at, f.lit(size)))
+        self._at += size
+        if size == 8:
+            return f.conv(digits, 16, -10).cast("long")  # a negative base makes `conv` write signed numbers
+        unsigned = f.conv(digits, 16, 10).cast("long")
+        negative = unsigned >= 2 ** (8 * size - 1)
+        return f.when(negative, unsigned - 2 ** (8 * size)).otherwise(unsigned).cast("int")
+
+    def text(self) -> Column:
+        size = self.integer(2)
+        taken = f.substring(self._data, self._at, size).cast("string")
+        self._at += size
+        return taken
+
+    def version(self) -> None:
+        self.known, self.versioned = self.integer(2) == VERSION, True
