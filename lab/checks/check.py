@@ -1,12 +1,13 @@
 """What a check is, and how many of them are run in few jobs.
 
-All checks over one table are counted in a single pass. The coordinates are looked up only for checks
-that are not PASS, in one more job per table, so a clean verdict costs one scan however many checks
-there are.
+All checks over one table are counted in a single pass, and all tables in one job. The coordinates are
+looked up only for checks that are not PASS, in one more job per table, so a clean verdict costs one scan
+however many checks there are.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar, Final, Protocol
 
 from pyspark.sql import Column, DataFrame, Window
@@ -53,9 +54,7 @@ def run_checks(
     tables: Mapping[str, DataFrame], checks: Sequence[Check], cases: Iterable[int] = (0,)
 ) -> dict[int, list[Verdict]]:
     """Each case's verdicts, in the order of the checks; a real verification is case 0."""
-    counted = {
-        name: _counted(table, [c for c in checks if c.table == name]) for name, table in tables.items()
-    }
+    counted = _counted(tables, checks)
     judged: dict[int, list[Verdict]] = {case: [] for case in cases}
     for case, verdicts in judged.items():
         for check in checks:
@@ -70,20 +69,25 @@ def run_checks(
     return _with_first(tables, checks, judged)
 
 
-def _counted(table: DataFrame, checks: Sequence[Check]) -> dict[int, dict[str, dict[str, int]]]:
-    """Case → check → counts, for the cases that have rows."""
-    if not checks:
-        return {}
-    columns = [
-        count.alias(f"{check.name}:{name}") for check in checks for name, count in check.counts().items()
-    ]
-    found: dict[int, dict[str, dict[str, int]]] = {}
-    for row in table.groupBy("case").agg(*columns).collect():
-        of_case = found.setdefault(row["case"], {})
-        for column, count in row.asDict().items():
-            if column != "case":
-                check, _, name = column.partition(":")
-                of_case.setdefault(check, {})[name] = count
+def _counted(
+    tables: Mapping[str, DataFrame], checks: Sequence[Check]
+) -> dict[str, dict[int, dict[str, dict[str, int]]]]:
+    """Table → case → check → counts, for the cases that have rows. One job for all tables."""
+    found: dict[str, dict[int, dict[str, dict[str, int]]]] = {name: {} for name in tables}
+    counting: list[DataFrame] = []
+    for name, table in tables.items():
+        counts = [
+            f.struct(*(count.alias(of) for of, count in check.counts().items())).alias(check.name)
+            for check in checks
+            if check.table == name
+        ]
+        if counts:
+            told = f.to_json(f.struct(*counts), {"ignoreNullFields": "false"})
+            of_table = table.groupBy(f.col("case")).agg(told.alias("counts"))
+            counting.append(of_table.select(f.lit(name).alias("table"), "case", "counts"))
+    if counting:
+        for row in reduce(DataFrame.unionAll, counting).collect():
+            found[row["table"]][row["case"]] = json.loads(row["counts"])
     return found
 
 

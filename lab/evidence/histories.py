@@ -1,0 +1,42 @@
+"""What is judged: the records of both sides and the ledger, as frames with columns of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame
+
+RECORD_COLUMNS: Final = (
+    "case int, partition int, offset long, timestamp long, timestamp_type int, key binary, value binary, "
+    "headers array<struct<key: string, value: binary>>"
+)
+LEDGER_COLUMNS: Final = (
+    "case int, run string, producer int, sequence long, outcome int, transaction int, committed boolean, "
+    "partition int, offset long"
+)
+PARTITION_COLUMNS: Final = (
+    "case int, partition int, s_start long, s_end long, s_holes long, "
+    "t_start long, t_end long, t_holes long, ledger boolean, compacted boolean"
+)
+OWED_COLUMNS: Final = "case int, partition int, s_owed long"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histories:
+    """What is judged: records of both sides, the ledger, and where each partition began and ended.
+
+    `partitions` are the offsets that the brokers named before the scan, nothing outside them is read,
+    and how many of the offsets between may hold no record: markers of transactions, records aborted or
+    compacted away; null where any number may. `ledger` and `compacted` are the same in all rows of a case.
+    """
+
+    source: DataFrame
+    target: DataFrame
+    ledger: DataFrame
+    partitions: DataFrame
+    runs: Sequence[str] = ()  # those of the ledger
+    # Where the source's partitions ended before the target's end was named: what came later, while a producer
+    # was at work, may be on the target or not. None: nothing came later.
+    owed: DataFrame | None = None
+    compacted: bool = False  # whether any case is
+    rows: int = 0  # about how many, to choose the number of tasks

@@ -1,0 +1,180 @@
+"""One row per record id: how often and where it stands on both sides, and what the ledger says."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from lab.evidence.histories import Histories
+from lab.evidence.kept import LITTLE
+from lab.records import HEADER
+
+_NO: Final = f.lit(False)
+_PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
+_SOURCE, _TARGET, _LEDGER = 0, 1, 2
+ID: Final = ("case", "run", "producer", "number")
+
+
+def one_row_per_id(histories: Histories) -> DataFrame:
+    """Per case and id: how often and where it stands on both sides, and what the ledger says.
+
+    s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Of what
+    may differ between two copies both the smallest and the largest are kept: s_content, s_content_max.
+    """
+    ledger = histories.ledger.select(
+        "case",
+        _index(f.col("run"), histories.runs).alias("run"),
+        "producer",
+        f.col("sequence").alias("number"),
+        f.lit(_LEDGER).alias("side"),
+        "partition",
+        "offset",
+        f.col("outcome").cast("int").alias("outcome"),
+        # nobody aborts what is in no transaction; of one whose end is unknown it stays null
+        f.when(f.col("transaction").isNull(), f.lit(True)).otherwise(f.col("committed")).alias("committed"),
+    )
+    records = _identified(histories, _with_late(histories), _SOURCE).unionAll(
+        _identified(histories, histories.target.withColumn("late", _NO), _TARGET)
+    )
+    # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
+    pieces = 1 if histories.rows <= LITTLE else max(4, histories.rows // _PIECE)
+    everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *ID)
+    on_ledger = f.col("side") == _LEDGER
+    # Columns, here and elsewhere: for a column's name the client first has the server analyze the whole plan.
+    found = everything.groupBy(*map(f.col, ID)).agg(
+        *_of_side("s", _SOURCE),
+        *_of_side("t", _TARGET),
+        f.count_if("late").alias("s_late"),
+        *(
+            f.max(f.when(on_ledger, f.col(c))).alias(f"l_{c}")
+            for c in ("outcome", "committed", "partition", "offset")
+        ),
+    )
+    cases = histories.partitions.groupBy(f.col("case")).agg(
+        f.max(f.col("s_start") > 0).alias("trimmed"),
+        f.max("compacted").alias("compacted"),
+        f.max("ledger").alias("ledger"),
+    )
+    return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+
+
+def _told_apart() -> Column:
+    """Whether copies on the target are known to be of the records in the source that have this id.
+
+    Of equal records that the lab did not make some may be left in the source and others gone from it.
+    """
+    complete = ~f.col("trimmed") & ~f.col("compacted") & (f.col("t_count") > f.col("s_count"))
+    one = ~f.col("compacted") | (f.col("s_count") == 1)
+    equal = (f.col("t_count") == f.col("s_count")) & one
+    return (f.col("run") > 0) | ((f.col("s_late") == 0) & (complete | equal))
+
+
+def _of_side(prefix: str, side: int) -> list[Column]:
+    def smallest(column: str) -> Column:
+        return f.min(f.when(f.col("side") == side, f.col(column)))
+
+    def largest(column: str) -> Column:
+        return f.max(f.when(f.col("side") == side, f.col(column)))
+
+    found = [
+        f.count_if(f.col("side") == side).alias(f"{prefix}_count"),
+        smallest("offset").alias(f"{prefix}_first"),
+        largest("offset").alias(f"{prefix}_last"),
+        smallest("intact").alias(f"{prefix}_intact"),
+        largest("encoded").alias(f"{prefix}_encoded"),
+        largest("tombstone").alias(f"{prefix}_tombstone"),
+        largest("stamped_by_broker").alias(f"{prefix}_stamped_by_broker"),
+        smallest("key_hash").alias(f"{prefix}_key"),
+    ]
+    for column in ("partition", "content", "headers", "timestamp"):
+        found.append(smallest(column).alias(f"{prefix}_{column}"))
+        found.append(largest(column).alias(f"{prefix}_{column}_max"))
+    return found
+
+
+def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
+    """Each record with its id, hashes of what must not change, and whether its payload is intact."""
+    content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
+    # With their number, since of a header that has no value only the key is hashed.
+    headers = f.xxhash64(f.coalesce(f.size("headers"), f.lit(0)), "headers")
+    found = _with_lab_id(records, histories.runs) if histories.runs else _without_lab_id(records)
+    made_by_lab = f.col("lab_id").isNotNull()
+    return found.select(
+        "case",
+        f.when(made_by_lab, _index(_part(1), histories.runs)).otherwise(0).alias("run"),
+        f.when(made_by_lab, _part(2).cast("int")).otherwise(0).alias("producer"),
+        f.when(made_by_lab, _part(3).cast("long")).otherwise(content).alias("number"),
+        f.lit(side).alias("side"),
+        "partition",
+        "offset",
+        "timestamp",
+        (f.col("timestamp_type") == 1).alias("stamped_by_broker"),
+        content.alias("content"),
+        headers.alias("headers"),
+        f.col("value").isNull().alias("tombstone"),
+        f.when(made_by_lab, f.col("value").isNull() | f.col("confirmed")).alias("intact"),
+        "encoded",
+        "late",
+        (f.xxhash64("key") if histories.compacted else f.lit(None).cast("long")).alias("key_hash"),
+    )
+
+
+def _without_lab_id(records: DataFrame) -> DataFrame:
+    return records.select(
+        "*", f.lit(None).cast("string").alias("lab_id"), _NO.alias("confirmed"), _NO.alias("encoded")
+    )
+
+
+def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
+    pattern = rf"^({'|'.join(runs)})-(0|[1-9]\d{{0,8}})-(0|[1-9]\d{{0,17}})$"
+    claimed = f.substring_index(f.col("value").cast("string"), " ", 1)
+    header = f.col("named").cast("string")
+    # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.
+    decoded = f.when(
+        header.rlike("^[A-Za-z0-9+/]{8,80}={0,2}$"), f.try_to_binary(header, f.lit("base64")).cast("string")
+    )
+    in_header = f.when(header.rlike(pattern), header).otherwise(f.when(decoded.rlike(pattern), decoded))
+    return (
+        records.withColumn("claimed", f.when(claimed.rlike(pattern), claimed))
+        .withColumn("named", f.expr(f"get(filter(headers, h -> h.key = '{HEADER}'), 0).value"))
+        .withColumn("confirmed", f.coalesce(f.col("value") == _payload(f.col("claimed")), _NO))
+        .withColumn(
+            "lab_id",
+            f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce(in_header, f.col("claimed"))),
+        )
+        .withColumn("encoded", f.coalesce((header != f.col("lab_id")) & (decoded == f.col("lab_id")), _NO))
+    )
+
+
+def _payload(identity: Column) -> Column:
+    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are slow."""
+    size, taken = f.length("value"), f.length(identity) + 1
+    filler = f.repeat(f.sha2(identity, 256), (size / 64 + 1).cast("int")).cast("binary")
+    start = f.concat(identity, f.lit(" ")).cast("binary")
+    whole = f.concat(start, f.substring(filler, f.lit(1), size - taken))
+    return f.when(size > taken, whole).otherwise(identity.cast("binary"))
+
+
+def _part(number: int) -> Column:
+    return f.substring_index(f.substring_index("lab_id", "-", number), "-", -1)
+
+
+def _index(run: Column, runs: Sequence[str]) -> Column:
+    """Runs are numbered from 1: groups of numbers are faster than groups of texts."""
+    return f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
+
+
+def _with_late(histories: Histories) -> DataFrame:
+    """The source's records; `late` are those that came after what is owed."""
+    if histories.owed is None:
+        return histories.source.withColumn("late", _NO)
+    joined = histories.source.join(f.broadcast(histories.owed), ["case", "partition"], "left")
+    return joined.withColumn("late", f.coalesce(f.col("offset") >= f.col("s_owed"), _NO)).drop("s_owed")
+
+
+def named(runs: Sequence[str]) -> Column:
+    """For people: a lab's record by its id, any other by the hash of its content."""
+    run = f.get(f.array(f.lit(""), *map(f.lit, runs)), f.col("run"))
+    lab = f.concat_ws("-", run, "producer", "number")
+    return f.when(f.col("run") > 0, lab).otherwise(f.concat(f.lit("content "), f.hex("number")))
