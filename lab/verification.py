@@ -9,7 +9,7 @@ the target has from a producer that is at work was read from before those.
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from lab.evidence import (
     Histories,
     evidence,
 )
+from lab.figures import figures
 from lab.flow import Flow
 from lab.kafka import Cluster, Offsets
 from lab.ledger import Summary, ledgers, summary
@@ -50,6 +51,9 @@ class Judged:
     partitions: list[dict[str, Any]]
     series: dict[str, list[list[int]]] = field(default_factory=dict)
     stages: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    latency_ms: dict[str, Any] | None = None
+    trouble: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,15 @@ class Ends:
     def grown(self) -> bool:
         """Whether the source was written to meanwhile."""
         return any(self.source[partition].end > named.end for partition, named in self.owed.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """How many offsets both sides had at one moment of the wait; markers of transactions take some."""
+
+    at: float  # seconds since 1970
+    source: int
+    target: int
 
 
 class Stages:
@@ -104,7 +117,7 @@ def verify(
     wanted = set(check_names() if only is None else only)
     with stages.stage("wait until the target has caught up", say):
         owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
-        wait_for_target(flow, owed, timeout_s=timeout_s, say=say)
+        samples = wait_for_target(flow, owed, timeout_s=timeout_s, say=say)
     doings: Workings | None = None
     if wanted & {check.name for check in workings.CHECKS}:
         with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
@@ -121,15 +134,14 @@ def verify(
             checks = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
             verdicts = run_checks(tables, [check for check in checks if check.name in wanted])[0]
         with stages.stage("count for the report", say):
-            partitions = _partitions(records["partitions"])
-            series = _series(records["records"])
+            drawn = figures(records)
     return Judged(
         outcome=worst(v.outcome for v in verdicts),
         verdicts=verdicts,
         frozen_at=ends.frozen_at.isoformat(timespec="milliseconds"),
-        partitions=partitions,
-        series=series,
         stages=stages.taken,
+        samples=[asdict(sample) for sample in samples],
+        **vars(drawn),
     )
 
 
@@ -138,15 +150,17 @@ def _of_records(allow_duplicates: bool) -> list[Check]:
     return [allowing if allow_duplicates and check.name == allowing.name else check for check in STANDARD]
 
 
-def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> None:
-    """Until it has as many records as are owed, or does not grow any more."""
+def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> list[Seen]:
+    """Until it has as many records as are owed, or does not grow any more; what was seen meanwhile."""
     wanted = sum(offsets.count for offsets in owed.values())
     grown_at, before = time.monotonic(), -1
+    samples: list[Seen] = []
 
     def observe() -> bool | NotYet:
         nonlocal grown_at, before
         there = flow.target.has_topic(flow.remote)
         count = sum(o.count for o in flow.target.offsets(flow.remote).values()) if there else 0
+        samples.append(Seen(at=round(time.time(), 3), source=wanted, target=count))
         if count != before:
             grown_at, before = time.monotonic(), count
             say(f"{count:,} of {wanted:,} records on the target")
@@ -158,6 +172,7 @@ def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> 
         wait_until(observe, timeout_s=timeout_s, what=f'topic "{flow.remote}" caught up')
     except TimedOut:
         say(f"not caught up in {timeout_s:g} s; judged as it is")
+    return samples
 
 
 def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:
@@ -236,25 +251,3 @@ def _ledger(spark: SparkSession, known: Sequence[Summary], folder: str) -> DataF
             at_server.select(f.lit(0).alias("case"), f.lit(run).alias("run"), "*")
         )
     return everything
-
-
-def _partitions(table: DataFrame) -> list[dict[str, Any]]:
-    columns = ("partition", "s_start", "s_end", "s_rows", "t_start", "t_end", "t_rows")
-    return [row.asDict() for row in table.where("case = 0").select(*columns).orderBy("partition").collect()]
-
-
-def _series(records: DataFrame) -> dict[str, list[list[int]]]:
-    """Records by the second of their own timestamp, which MM2 keeps, on both sides."""
-    sides = [
-        records.where(f.col(f"{letter}_count") > 0).select(
-            f.lit(side).alias("side"),
-            f.floor(f.col(f"{letter}_timestamp") / 1000).cast("long").alias("second"),
-            f.col(f"{letter}_count").alias("count"),
-        )
-        for side, letter in (("source", "s"), ("target", "t"))
-    ]
-    per_second = sides[0].unionAll(sides[1]).groupBy("side", "second").agg(f.sum("count").alias("count"))
-    series: dict[str, list[list[int]]] = {"source": [], "target": []}
-    for row in per_second.orderBy("second").collect():
-        series[row["side"]].append([row["second"], row["count"]])
-    return series

@@ -29,7 +29,18 @@ LAYERS = (
         "lag",
         "images",
     ),
-    *("workload", "evidence", "checks", "workings", "verification", "streaming", "harness", "bench", "cli"),
+    *(
+        "workload",
+        "evidence",
+        "checks",
+        "workings",
+        "figures",
+        "verification",
+        "streaming",
+        "harness",
+        "bench",
+        "cli",
+    ),
     *("__main__",),
 )
 
@@ -45,6 +56,7 @@ HOMES = {
         "evidence",
         "checks",
         "workings",
+        "figures",
         "verification",
         "streaming",
     },

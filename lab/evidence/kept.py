@@ -5,7 +5,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-LITTLE: Final = 100_000  # records of both sides and the ledger; more of them gain from files and many tasks
+LITTLE: Final = (
+    50_000  # records of both sides; more of them gain from files, many tasks, and need their memory
+)
 
 
 class Kept:

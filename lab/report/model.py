@@ -21,7 +21,7 @@ from pydantic import (
 from lab.errors import BadInput
 from lab.verdict import Outcome
 
-TROUBLES: Final = ("missing", "duplicate", "reordered", "damaged")
+TROUBLES: Final = ("missing", "duplicate", "reordered", "damaged", "foreign")
 _HINT: Final = 'verify the topic again with "lab verify"'
 
 
@@ -70,7 +70,7 @@ class Series(_Part):
 
 
 class Sample(_Part):
-    """How many records both sides had at one moment."""
+    """How many offsets both sides had at one moment: records, and markers of transactions."""
 
     at: FiniteFloat
     source: FiniteFloat
@@ -114,6 +114,7 @@ class TroubledPartition(_Part):
     duplicate: tuple[NonNegativeInt, ...] = ()
     reordered: tuple[NonNegativeInt, ...] = ()
     damaged: tuple[NonNegativeInt, ...] = ()
+    foreign: tuple[NonNegativeInt, ...] = ()  # by place on the target; the others by that in the source
 
     def bins(self, kind: str) -> tuple[int, ...]:
         found: tuple[int, ...] = getattr(self, kind)
@@ -127,6 +128,7 @@ class TroubledPartition(_Part):
 class Trouble(_Part):
     bins: Annotated[int, Field(ge=1)] = 100
     partitions: tuple[TroubledPartition, ...] = ()
+    without_place: NonNegativeInt = 0  # records in trouble of which nobody knows where they were
 
     @model_validator(mode="after")
     def _all_bins_are_there(self) -> "Trouble":

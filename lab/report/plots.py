@@ -11,7 +11,7 @@ from typing import Final
 from lab.report import svg
 from lab.report.markup import Markup, el
 from lab.report.model import TROUBLES, Bucket, Report, Trouble, TroubledPartition
-from lab.report.scale import Scale, milliseconds, number, per_bin, ticks, time_step
+from lab.report.scale import Scale, milliseconds, moment, number, per_bin, ticks, time_step
 from lab.report.svg import LEFT, RIGHT, Plot
 
 _HEIGHT: Final = 170
@@ -26,7 +26,8 @@ _DID: Final = {
     "missing": "not in the target",
     "duplicate": "in the target more than once",
     "reordered": "behind a later record",
-    "damaged": "with other contents",
+    "damaged": "with another payload or other headers",
+    "foreign": "never in the source, by place on the target",
 }
 
 
@@ -76,6 +77,9 @@ def lag(report: Report) -> Drawn:
     span = _span(report)
     if span is None or not report.samples:
         return Drawn(heading=heading, left_out="nobody sampled both sides while records were mirrored")
+    if len(report.samples) == 1:
+        (only,) = report.samples
+        return Drawn(heading=heading, left_out=f"{number(only.lag)} at the only look, {moment(only.at)}")
     begin, end = span
     worst: dict[int, tuple[float, float]] = {}
     width = max((end - begin) / _POINTS, 1e-9)
@@ -89,6 +93,8 @@ def lag(report: Report) -> Drawn:
     about = (
         f"at most {number(max(lags))} records, {number(last)} at the last of {len(report.samples):,} samples"
     )
+    if last > 0:
+        about += "; counted by offsets, which markers of transactions take too"
     if min(lags) < 0:
         about += "; below zero the target has more records than the source"
     plot = Plot(id="lag", title=heading, about=about)
@@ -104,10 +110,13 @@ def latency(report: Report) -> Drawn:
     found = report.latency_ms
     buckets = _trimmed(found.histogram) if found else []
     if found is None or not buckets:
-        return Drawn(heading=heading, left_out="no record was found on both sides with its times")
+        return Drawn(heading=heading, left_out=_no_latency(report))
     marks = found.marks
     told = ", ".join(f"{name} {milliseconds(value)}" for name, value in marks)
-    about = told or f"{number(sum(bucket.count for bucket in buckets))} records"
+    about = f"{number(sum(bucket.count for bucket in buckets))} records that the target stamped"
+    about += f": {told}" if told else ""
+    early = sum(bucket.count for bucket in buckets if bucket.upper_ms is not None and bucket.upper_ms < 0)
+    about += f"; {number(early)} below zero, as the clocks of both sides differ" if early else ""
     plot = Plot(id="latency", title=heading, about=about)
     svg.legend(plot, "records", [(label, _percentile_line(name)) for name, label in _labels(marks)])
     up = svg.upward_axis(plot, ticks(0, max(bucket.count for bucket in buckets)), height=_HEIGHT)
@@ -120,13 +129,27 @@ def latency(report: Report) -> Drawn:
     return Drawn(heading=heading, about=about, svg=plot.svg())
 
 
+def _no_latency(report: Report) -> str:
+    """Why it is not known: the remote record's timestamp is usually that of the source."""
+    if not any(partition.t_rows for partition in report.partitions):
+        return "no record was found on the target"
+    topic = f'topic "{report.remote}"' if report.remote else "the remote topic"
+    return (
+        "not known, as MM2 keeps the time that the producer gave; "
+        f"{topic} tells it with message.timestamp.type=LogAppendTime"
+    )
+
+
 def trouble(report: Report) -> Drawn:
     heading = "Where trouble lies"
     if report.trouble is None or not report.trouble.partitions:
         return Drawn(heading=heading, left_out="records were not compared one by one")
     partitions = report.trouble.partitions
     troubled = [partition for partition in partitions if partition.total]
+    lost_places = report.trouble.without_place
     if not troubled:
+        if lost_places:
+            return Drawn(heading=heading, left_out=f"nobody knows the place of {number(lost_places)} records")
         noun = "partition" if len(partitions) == 1 else "partitions"
         return Drawn(heading=heading, left_out=f"none in {len(partitions):,} {noun}")
     kinds = [kind for kind in TROUBLES if any(sum(p.bins(kind)) for p in troubled)]
@@ -134,7 +157,9 @@ def trouble(report: Report) -> Drawn:
     shown = sorted(sorted(troubled, key=lambda p: -p.total)[:_STRIPS], key=lambda p: p.partition)
     about = "; ".join(f"{number(totals[kind])} {kind} ({_DID[kind]})" for kind in kinds)
     about += f"; {_not_drawn(len(partitions), len(troubled), len(shown))}"
-    plot = Plot(id="trouble", title=heading, about=about.removesuffix("; "))
+    about = about.removesuffix("; ")
+    about += f"; {number(lost_places)} more have no known place" if lost_places else ""
+    plot = Plot(id="trouble", title=heading, about=about)
     svg.legend(plot, "", [(kind, _sample_box(plot, kind)) for kind in kinds])
     for partition in shown:
         _strips(plot, partition, kinds, report.trouble)

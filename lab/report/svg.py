@@ -73,6 +73,7 @@ def _patterns(prefix: str) -> list[Markup]:
         tile("duplicate", 6, el("path", d="M-1 1L1 -1M0 6L6 0M5 7L7 5", **stroke)),
         tile("reordered", 6, el("circle", cx=3, cy=3, r=1.5, class_="dot")),
         tile("damaged", 6, el("path", d="M0 0L6 6M6 0L0 6", **stroke)),
+        tile("foreign", 6, el("path", d="M0 3L6 3", **stroke)),
         tile("fault", 8, el("path", d="M-1 1L1 -1M0 8L8 0M7 9L9 7", class_="fault-line", fill="none")),
     ]
 
