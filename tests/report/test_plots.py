@@ -76,7 +76,7 @@ def test_every_pattern_that_is_used_is_there(draw: Any) -> None:
     [
         (plots.rates, "no record with a time was read"),
         (plots.lag, "nobody sampled both sides while records were mirrored"),
-        (plots.latency, "no record was found on both sides with its times"),
+        (plots.latency, "no record was found on the target"),
         (plots.trouble, "records were not compared one by one"),
     ],
 )
@@ -123,7 +123,7 @@ def test_lag_keeps_the_peak_of_many_samples() -> None:
 
 
 def test_lag_below_zero_is_explained() -> None:
-    found = drawn(plots.lag, bare(samples=[{"at": 1, "source": 5, "target": 9}]))
+    found = drawn(plots.lag, bare(samples=[{"at": at, "source": 5, "target": 9} for at in (1, 2)]))
 
     assert found.about.endswith("below zero the target has more records than the source")
 
@@ -228,3 +228,36 @@ def test_a_line_is_its_points_and_a_marker() -> None:
         '<g><path d="M1.0 2.0L3.5 4.0" class="line source" fill="none"></path>'
         '<circle cx="3.5" cy="4" r="5.5" class="mark source"></circle></g>'
     )
+
+
+def test_one_look_at_the_lag_is_a_sentence_and_no_plot() -> None:
+    found = drawn(plots.lag, bare(samples=[{"at": 1, "source": 5, "target": 5}]))
+
+    assert (found.svg, found.left_out) == (None, "0 at the only look, 1970-01-01 00:00:01 UTC")
+
+
+def test_latency_that_nobody_can_know_says_how_to_know_it() -> None:
+    found = drawn(plots.latency, full(latency_ms=None))
+
+    assert found.svg is None
+    assert "MM2 keeps the time that the producer gave" in found.left_out
+    assert 'topic "source.orders" tells it with message.timestamp.type=LogAppendTime' in found.left_out
+
+
+def test_latency_below_zero_is_said_to_be_the_clocks() -> None:
+    found = drawn(plots.latency, full(latency_ms={"p50": 1, "histogram": [[-1, 2], [0, 0], [1, 5]]}))
+
+    assert found.about.endswith("; 2 below zero, as the clocks of both sides differ")
+
+
+def test_foreign_records_and_those_without_a_place_are_told() -> None:
+    partitions = [{"partition": 0, "records": 9, "foreign": [0, 4]}]
+    found = drawn(plots.trouble, full(trouble={"bins": 2, "partitions": partitions, "without_place": 3}))
+    clean = drawn(
+        plots.trouble, full(trouble={"bins": 2, "partitions": [{"partition": 0}], "without_place": 3})
+    )
+
+    assert found.about == (
+        "4 foreign (never in the source, by place on the target); 3 more have no known place"
+    )
+    assert (clean.svg, clean.left_out) == (None, "nobody knows the place of 3 records")
