@@ -74,7 +74,7 @@ def rates(report: Report) -> Drawn:
 
 def lag(report: Report) -> Drawn:
     heading = "Replication lag"
-    span = _span(report)
+    span = _span(report, of_samples=True)
     if span is None or not report.samples:
         return Drawn(heading=heading, left_out="nobody sampled both sides while records were mirrored")
     if len(report.samples) == 1:
@@ -168,15 +168,28 @@ def trouble(report: Report) -> Drawn:
     return Drawn(heading=heading, about=plot.about, svg=plot.svg())
 
 
-def _span(report: Report) -> tuple[float, float] | None:
-    """One span of time for both time plots, so that faults stand at the same place."""
+def _span(report: Report, *, of_samples: bool = False) -> tuple[float, float] | None:
+    """One span of time for both time plots, so that faults stand at the same place.
+
+    Samples that were taken only after the last record have a span of their own: neither plot would show
+    anything of what it is about if it spanned the silence between.
+    """
     seconds = [at for points in (report.series.source, report.series.target) for at, _ in points]
-    begins = [*seconds, *(sample.at for sample in report.samples)]
-    if not begins:
+    records = (min(seconds), max(seconds) + 1) if seconds else None
+    looks = [sample.at for sample in report.samples]
+    samples = (min(looks), max(looks)) if looks else None
+    apart = records and samples and samples[0] > records[1] + _SHORTEST_S
+    if apart:
+        spans = [samples if of_samples else records]
+    else:
+        spans = [records, samples]
+    known = [span for span in spans if span is not None]
+    if not known:
         return None
-    ends = [*(at + 1 for at in seconds), *(sample.at for sample in report.samples)]
-    begins += [fault.begin for fault in report.faults]
-    ends += [fault.begin if fault.end is None else fault.end for fault in report.faults]
+    begins, ends = [begin for begin, _ in known], [end for _, end in known]
+    if not (apart and of_samples):
+        begins += [fault.begin for fault in report.faults]
+        ends += [fault.begin if fault.end is None else fault.end for fault in report.faults]
     begin, end = math.floor(min(begins)), math.ceil(max(ends))
     # What took a second or two would be a point; with the silence around it, it is a peak.
     return (begin, end) if end - begin >= _SHORTEST_S else (begin - 1, begin - 1 + _SHORTEST_S)
@@ -187,7 +200,8 @@ def _time_frame(
 ) -> tuple[Scale, Scale]:
     """Fault spans, both axes, and the scales to draw with."""
     across = Scale(low=span[0], high=span[1], first_px=LEFT, last_px=RIGHT)
-    svg.fault_spans(plot, report.faults, across, height=_HEIGHT)
+    within = [f for f in report.faults if f.begin <= span[1] and (f.end is None or f.end >= span[0])]
+    svg.fault_spans(plot, within, across, height=_HEIGHT)
     up = svg.upward_axis(plot, ticks(*values), height=_HEIGHT)
     return svg.time_axis(plot, *span), up
 

@@ -16,7 +16,7 @@ from lab.report.scale import Scale, moment, number, time_ticks
 WIDTH: Final = 520  # two plots side by side on a screen; one on a phone, with letters of 10 px
 LEFT: Final = 62
 RIGHT: Final = WIDTH - 22
-_LETTER: Final = 7.4  # a letter's width at most, in the font that page.css sets
+_LETTER: Final = 8.6  # a letter's width at most, in the widest font that page.css names
 _ROW: Final = 18
 
 
