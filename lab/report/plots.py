@@ -179,10 +179,7 @@ def _span(report: Report, *, of_samples: bool = False) -> tuple[float, float] | 
     looks = [sample.at for sample in report.samples]
     samples = (min(looks), max(looks)) if looks else None
     apart = records and samples and samples[0] > records[1] + _SHORTEST_S
-    if apart:
-        spans = [samples if of_samples else records]
-    else:
-        spans = [records, samples]
+    spans = ([samples] if of_samples else [records]) if apart else [records, samples]
     known = [span for span in spans if span is not None]
     if not known:
         return None
