@@ -2,10 +2,15 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from python_on_whales import ClientNotFoundError, DockerClient
+from python_on_whales.exceptions import DockerException
+from python_on_whales.utils import run as run_docker
 
 from lab.errors import LabError
 from lab.project import VERSIONS
@@ -55,17 +60,8 @@ class Removed:
 
 def docker(*args: str) -> str:
     """One docker command's stdout; its stderr becomes the error."""
-    return _run(["docker", *args], doing=f"docker {args[0]}")
-
-
-def _run(command: Sequence[str], *, doing: str, stdin: str = "") -> str:
-    try:
-        done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise EngineError(f"{doing} failed: there is no docker client", 'see "lab doctor"') from error
-    if done.returncode != 0:
-        raise EngineError(f"{doing} failed: {_last(done.stderr.decode(errors='replace').splitlines())}")
-    return done.stdout.decode(errors="replace").removesuffix("\n")
+    with _translated(f"docker {args[0]}"):
+        return str(run_docker([*DockerClient().docker_cmd, *args]))
 
 
 def containers(project: str | None = None) -> list[Container]:
@@ -127,13 +123,17 @@ class Project:
     compose_file: Path
     env_file: Path
 
+    @property
+    def _client(self) -> DockerClient:
+        return DockerClient(
+            compose_files=[self.compose_file],
+            compose_project_name=self.name,
+            compose_env_files=[VERSIONS, self.env_file],
+        )
+
     def command(self, *args: str) -> list[str]:
         """A `docker compose` command line for this project."""
-        return [
-            *("docker", "compose", "--file", str(self.compose_file), "--project-name", self.name),
-            *("--env-file", str(VERSIONS), "--env-file", str(self.env_file)),
-            *args,
-        ]
+        return [str(part) for part in self._client.compose.docker_compose_cmd] + list(args)
 
     def up(self, *, timeout_s: float, on_line: Callable[[str], None]) -> None:
         """Create and start what is missing or changed, and wait until all of it is healthy."""
@@ -148,22 +148,23 @@ class Project:
         follow(self.command("up", *options), on_line)
 
     def rendered(self) -> str:
-        return _run(self.command("config"), doing="docker compose config")
+        with _translated("docker compose config"):
+            return str(run_docker(self.command("config")))
 
     def logs(self, service: str | None = None) -> str:
-        wanted = [service] if service else []
-        command = self.command("logs", "--no-color", "--timestamps", *wanted)
-        return _run(command, doing="docker compose logs")
+        with _translated("docker compose logs"):
+            wanted = [service] if service else []
+            return str(run_docker(self.command("logs", "--no-color", "--timestamps", *wanted)))
 
     def run_in(self, service: str, argv: Sequence[str], *, stdin: str = "") -> str:
         """Run a command in a service's container and return what it printed."""
-        doing = f'"{argv[0]}" in service "{service}"'
-        return _run(self.command("exec", "-T", service, *argv), doing=doing, stdin=stdin)
+        with _translated(f'"{argv[0]}" in service "{service}"'):
+            return str(run_docker(self.command("exec", "-T", service, *argv), input=stdin.encode()))
 
     def start_in(self, service: str, argv: Sequence[str]) -> None:
         """Start a command in a service's container and leave it running there."""
-        doing = f'"{argv[0]}" in service "{service}"'
-        _run(self.command("exec", "--detach", service, *argv), doing=doing)
+        with _translated(f'"{argv[0]}" in service "{service}"'):
+            run_docker(self.command("exec", "--detach", service, *argv))
 
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
@@ -214,6 +215,17 @@ def _verb(command: list[str]) -> str:
 
 def _last(lines: list[str]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ClientNotFoundError as error:
+        raise EngineError(f"{what} failed: there is no docker client", 'see "lab doctor"') from error
+    except DockerException as error:
+        told = [line for line in (error.stderr or "").splitlines() if line.strip()]
+        raise EngineError(f"{what} failed: {_last(told)}") from error
 
 
 def inspect(ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from tenacity import Retrying, retry_if_exception_type, stop_before_delay, wait_exponential
+
 from lab.errors import LabError
 
 T = TypeVar("T")
@@ -36,6 +38,10 @@ class TimedOut(LabError):
     """A condition was not reached within its budget."""
 
 
+class _Again(Exception):
+    """Ours, since tenacity replaces its own TryAgain by its cause when time is up."""
+
+
 def wait_until(
     observe: Callable[[], T | NotYet],
     *,
@@ -50,21 +56,31 @@ def wait_until(
 
     An exception listed in `transient` counts as not yet; any other ends the wait at once.
     """
-    deadline = time.monotonic() + timeout_s
-    pause, longest = pause_s, max(pause_s, 1.0)
-    while True:
-        cause: Exception | None = None
+    last_seen = "nothing"
+
+    def attempt() -> T:
+        nonlocal last_seen
         try:
             observed = observe()
-            if not isinstance(observed, NotYet):
-                return observed
-            seen = observed.seen
         except transient as error:
-            seen, cause = str(error), error
-        if time.monotonic() + pause >= deadline:
-            raise TimedOut(f"not reached in {timeout_s:g} s: {what}; last seen: {seen}", hint) from cause
-        sleep(pause)
-        pause = min(pause * 2, longest)
+            last_seen = str(error)
+            raise _Again from error
+        if isinstance(observed, NotYet):
+            last_seen = observed.seen
+            raise _Again
+        return observed
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(_Again),
+        stop=stop_before_delay(timeout_s),
+        wait=wait_exponential(multiplier=pause_s, max=max(pause_s, 1.0)),
+        sleep=sleep,
+        reraise=True,
+    )
+    try:
+        return retrying(attempt)
+    except _Again as error:
+        raise TimedOut(f"not reached in {timeout_s:g} s: {what}; last seen: {last_seen}", hint) from error
 
 
 def pace(done: int, rate_per_s: float, since: float, *, meanwhile: Callable[[float], object]) -> None:

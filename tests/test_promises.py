@@ -46,6 +46,7 @@ LAYERS = (
 
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
+    "python_on_whales": {"engine"},
     "httpx": {"connect", "setup"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
@@ -63,6 +64,7 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
     "yaml": {"topology"},
+    "tenacity": {"wait"},
     "pytest": set(),
 }
 

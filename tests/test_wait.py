@@ -70,28 +70,6 @@ def test_a_time_out_tells_the_last_transient_exception() -> None:
         )
 
 
-def test_a_time_out_is_caused_by_the_last_transient_exception_if_that_was_the_end() -> None:
-    for last, cause in ((ConnectionError("refused"), ConnectionError), (NotYet("1 of 3"), type(None))):
-        with pytest.raises(TimedOut) as caught:
-            wait_until(
-                observations(ConnectionError("refused"), last),
-                timeout_s=0.1,
-                what="it",
-                transient=(ConnectionError,),
-                sleep=lambda _: None,
-            )
-        assert type(caught.value.__cause__) is cause
-
-
-def test_no_pause_goes_beyond_the_budget() -> None:
-    slept: list[float] = []
-
-    with pytest.raises(TimedOut):
-        wait_until(observations(NotYet("1 of 3")), timeout_s=0.3, what="it", pause_s=0.2, sleep=slept.append)
-
-    assert set(slept) == {0.2}
-
-
 def test_any_other_exception_ends_the_wait_at_once() -> None:
     slept: list[float] = []
 
