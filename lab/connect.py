@@ -212,14 +212,15 @@ class Connect:
         )
         return answer
 
-    def wait_until_runs(self, name: str) -> Status:
+    def wait_until_runs(self, name: str, *, needs_tasks: bool = True) -> Status:
         """Wait for the connector and all its tasks; a failed task ends the wait with its own error."""
 
         def observe() -> Status | NotYet:
             status = self.status(name)
             if status.failure:
                 raise ConnectError(f'connector "{name}" failed: {status.failure}', 'see "lab logs connect"')
-            return status if status.running else NotYet(str(status))
+            idle = not needs_tasks and status.state == "RUNNING" and not status.tasks
+            return status if status.running or idle else NotYet(str(status))
 
         def attempt() -> Status | NotYet:
             try:

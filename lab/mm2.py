@@ -169,6 +169,16 @@ def read_connector(path: Path) -> Connector:
     return connector
 
 
+def aliases_of(topology: Topology, side: str) -> list[str]:
+    """The clusters that are "source" or "target": by that alias, else as the topology's connectors say."""
+    clusters = topology.roles.clusters
+    if side in clusters:
+        return [side]
+    connectors = [read_connector(path) for path in topology.connector_files().values()]
+    named = {c.source_alias if side == "source" else c.target_alias for c in connectors}
+    return [alias for alias in clusters if alias in named]
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 

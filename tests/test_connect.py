@@ -180,6 +180,14 @@ def test_a_connector_runs_when_it_and_all_its_tasks_do() -> None:
     assert worker.lines == ["GET /connectors/orders/status"] * 5
 
 
+def test_a_connector_that_has_nothing_to_do_runs_without_tasks_if_it_may() -> None:
+    assert connect(Worker(ok(status("RUNNING")))).wait_until_runs("orders", needs_tasks=False).tasks == ()
+
+    worker = Worker(ok(status("RUNNING", ("UNASSIGNED", ""))), ok(status("RUNNING", ("RUNNING", ""))))
+    assert connect(worker).wait_until_runs("orders", needs_tasks=False).running
+    assert len(worker.asked) == 2
+
+
 TRACE = """\
 org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSourceTask
 \tat org.apache.kafka.connect.runtime.Worker.run(Worker.java:1)

@@ -58,6 +58,13 @@ def test_worker_settings_are_looked_up_by_their_config_key(valid: Topology) -> N
     assert valid.worker_bootstrap() == "broker:29092"
 
 
+def test_variables_are_what_the_environment_leaves_open_and_no_ports(valid: Topology, tmp_path: Path) -> None:
+    assert valid.variables == {}
+
+    delayed = VALID.replace("FLUSH_TIMEOUT_MS: 5000", 'FLUSH_TIMEOUT_MS: "${LAB_FLUSH_MS:-5000}"')
+    assert read(write(tmp_path, "delayed", delayed)).variables == {"LAB_FLUSH_MS": "5000"}
+
+
 def test_connector_files_are_found_by_their_stem(valid: Topology) -> None:
     assert valid.connector_files() == {}
 

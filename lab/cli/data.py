@@ -102,7 +102,7 @@ def produce_(
     )
     lab = Lab.attach(name)
     lab.topology.require_writable("producing")
-    where = lab.cluster(cluster or next(iter(lab.topology.roles.clusters), "source"))
+    where = lab.cluster(cluster) if cluster else lab.source
     if not where.has_topic(topic):
         where.create_topic(topic, partitions=partitions)
     done = _produced(where, topic, plan)

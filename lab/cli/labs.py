@@ -11,7 +11,7 @@ from lab.cli import console
 from lab.cli.options import Json, Name, TopologyName
 from lab.errors import BadInput, nearest
 from lab.harness import Endpoint, Lab, Wish
-from lab.mm2 import read_connector
+from lab.mm2 import SOURCE, aliases_of, read_connector
 from lab.wait import SERVICES_HEALTHY_S
 
 
@@ -54,7 +54,7 @@ def list_(json: Json = False) -> None:
         ]
         console.table("Labs", ("name", "topology", "Kafka"), running, empty="none is up")
         if not running:
-            console.suggest(f"lab up {found[0].name}", "starts one")
+            console.suggest("lab up basic-mirror", "starts one")
 
     console.show(data, as_json=json, text=text)
 
@@ -77,6 +77,10 @@ def up(
     profile: Annotated[
         list[str] | None, typer.Option("--profile", help="Also a profile's services, e.g. spark-cluster.")
     ] = None,
+    variable: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="VARIABLE=VALUE", help="A variable of the topology's Compose file."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Start a lab, or bring a half-started one into shape. Doing it twice changes nothing."""
@@ -88,6 +92,7 @@ def up(
         keep=keep,
         timeout_s=timeout,
         profiles=tuple(profile or ()),
+        variables=dict(_assignment(text) for text in variable or ()),
     )
     lab = Lab.up(wish, console.Steps())
     data = {
@@ -100,14 +105,24 @@ def up(
     def text() -> None:
         _endpoints(lab.endpoints())
         option = f" --name {lab.name}" if len(leases.names()) > 1 else ""
-        for name, path in list(lab.topology.connector_files().items())[:1]:
-            topic = read_connector(path).topic_patterns[0]
+        connectors = [read_connector(path) for path in lab.topology.connector_files().values()]
+        for connector in [c for c in connectors if c.connector_class == SOURCE][:1]:
+            topic, sources = connector.topic_patterns[0], aliases_of(lab.topology, "source")
+            cluster = f" --cluster {connector.source_alias}" if len(sources) > 1 else ""
             if re.fullmatch(r"[\w-]+", topic):
-                console.suggest(f"lab produce {topic}{option}", "writes 1,000 records")
-            console.suggest(f"lab mm2 deploy {name}{option}", "starts mirroring")
+                console.suggest(f"lab produce {topic}{cluster}{option}", "writes 1,000 records")
+            only = f" {connector.name}" if len(connectors) == 1 or cluster else ""
+            console.suggest(f"lab mm2 deploy{only}{option}", "starts mirroring")
         console.suggest(f"lab status{option}", "shows both clusters on one screen")
 
     console.show(data, as_json=json, text=text)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    variable, equals, value = text.partition("=")
+    if not equals or not variable or "\n" in value:
+        raise BadInput(f'"{text}" is not VARIABLE=VALUE', "e.g. --set LAB_REBALANCE_DELAY_MS=5000")
+    return variable, value
 
 
 def _endpoints(endpoints: list[Endpoint]) -> None:

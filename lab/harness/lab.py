@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from lab.errors import BadInput
 from lab.harness import coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
-from lab.mm2 import Connector, read_connector
+from lab.mm2 import CHECKPOINT, Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
@@ -42,6 +42,7 @@ class Wish:
     keep: bool = False
     timeout_s: float = SERVICES_HEALTHY_S
     profiles: tuple[str, ...] = ()  # of Compose: services that are not started otherwise
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the topology: others than its defaults
 
 
 @dataclass
@@ -62,6 +63,7 @@ class Lab(Parts):
             read_connector(path)
         wanted = settings.wanted(name, chosen, version, wish.profiles)
         chosen = settings.started(chosen, wanted)
+        wanted |= settings.variables(name, chosen, wish.variables)
         asked = leases.asked_ports(list(wish.ports), chosen, name)
         if chosen.services:
             require_engine()
@@ -108,22 +110,30 @@ class Lab(Parts):
         """PUT the connector and wait until it and all its tasks run."""
         self.topology.require_writable("deploying a connector")
         self.connect.deploy(connector)
-        return self.connect.wait_until_runs(connector.name) if wait else self.connect.status(connector.name)
+        if not wait:
+            return self.connect.status(connector.name)
+        # Without a consumer group in the source there is nothing to translate, and no task for it.
+        needs_tasks = connector.connector_class != CHECKPOINT
+        return self.connect.wait_until_runs(connector.name, needs_tasks=needs_tasks)
 
     def verify(
         self,
         topic: str,
         *,
+        source: str | None = None,
         only: Collection[str] | None = None,
         allow_duplicates: bool = False,
         timeout_s: float = RECORDS_ARRIVE_S,
         say: Callable[[str], None] = lambda _: None,
     ) -> Judged:
-        """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one."""
+        """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one.
+
+        `source` names the cluster where topics of that name are mirrored from several.
+        """
         from lab import report  # what is imported here loads Spark's client: `up` need not wait for it
         from lab.verification import verify
 
-        flow = self.flow(topic)
+        flow = self.flow(topic, source=source)
         self._flows.require_reach(flow)
         judged = verify(
             self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
@@ -133,9 +143,9 @@ class Lab(Parts):
             report.write(self.run.save("verdict.json", {**facts, **asdict(judged)}))
         return judged
 
-    def flow(self, topic: str) -> Flow:
+    def flow(self, topic: str, *, source: str | None = None) -> Flow:
         """How a topic is mirrored by what is deployed."""
-        return self._flows.of(topic)
+        return self._flows.of(topic, source=source)
 
     @cached_property
     def _flows(self) -> Flows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from lab import engine, leases
 from lab.engine import Container, Project
 from lab.errors import BadInput, nearest
-from lab.mm2 import SOURCE, Connector, read_connector
+from lab.mm2 import SOURCE, Connector, aliases_of, read_connector
 from lab.project import existing_spark
 from lab.topology import Topology
 
@@ -83,11 +83,22 @@ class Parts:
 
     @property
     def source(self) -> Cluster:
-        return self.cluster("source")
+        """The source cluster, where there is one."""
+        return self.cluster(self._only("source"))
 
     @property
     def target(self) -> Cluster:
-        return self.cluster("target")
+        return self.cluster(self._only("target"))
+
+    def _only(self, side: str) -> str:
+        found = aliases_of(self.topology, side)
+        if len(found) != 1:
+            some = f"{len(found)} {side} clusters: {', '.join(found)}" if found else f"no {side} cluster"
+            raise BadInput(
+                f'topology "{self.topology.name}" has {some}',
+                f"name one with --cluster: {', '.join(self.topology.roles.clusters) or 'there is none'}",
+            )
+        return found[0]
 
     @property
     def connect(self) -> Connect:
@@ -101,7 +112,11 @@ class Parts:
             return self._workers[url]
         if not self.topology.roles.connect:
             raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
-        return self.worker(self.topology.roles.connect[0])
+        workers = [self.worker(service) for service in self.topology.roles.connect]
+        if len(workers) == 1:
+            return workers[0]
+        # Any worker speaks for its cluster, so the loss of one must not silence the rest.
+        return next((worker for worker in workers if _answers(worker)), workers[0])
 
     def worker(self, service: str) -> Connect:
         if service not in self._workers:
@@ -181,11 +196,21 @@ class Parts:
             )
         return read_connector(files[name]).with_overrides(overrides)
 
-    def mirroring(self, topic: str) -> Connector:
-        """The deployed connector that mirrors a topic."""
-        mirroring = [c for c in self.deployed() if c.connector_class == SOURCE and c.selects(topic)]
+    def mirroring(self, topic: str, *, source: str | None = None) -> Connector:
+        """The deployed connector that mirrors a topic; of several source clusters one must be named."""
+        flows = [c for c in self.deployed() if c.connector_class == SOURCE and c.selects(topic)]
+        mirroring = [c for c in flows if source in (None, c.source_alias)]
         if not mirroring:
-            raise BadInput(f'no deployed connector mirrors topic "{topic}"', '"lab mm2 deploy" deploys one')
+            of_it = f' of cluster "{source}"' if source else ""
+            raise BadInput(
+                f'no deployed connector mirrors topic "{topic}"{of_it}', '"lab mm2 deploy" deploys one'
+            )
+        aliases = sorted({c.source_alias for c in mirroring})
+        if len(aliases) > 1:
+            raise BadInput(
+                f'topic "{topic}" is mirrored from {len(aliases)} clusters: {", ".join(aliases)}',
+                f"choose one, e.g. --cluster {aliases[0]}",
+            )
         return mirroring[0]
 
     def deployed(self) -> list[Connector]:
@@ -193,3 +218,13 @@ class Parts:
             return [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
         # a dedicated MM2, say: the topology's files tell what it does
         return [read_connector(path) for path in self.topology.connector_files().values()]
+
+
+def _answers(worker: Connect) -> bool:
+    from lab.connect import ConnectError
+
+    try:
+        worker.version()
+    except ConnectError:
+        return False
+    return True

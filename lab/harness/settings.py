@@ -45,6 +45,18 @@ def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -
     return settings
 
 
+def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str, str]:
+    """The topology's variables that are not left at their defaults; what was set once stays."""
+    for variable in asked:
+        if variable not in chosen.variables:
+            raise BadInput(
+                f'topology "{chosen.name}" has no variable "{variable}"',
+                nearest(variable, sorted(chosen.variables)),
+            )
+    before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}
+    return {**before, **asked}
+
+
 def started(chosen: Topology, settings: Mapping[str, str]) -> Topology:
     """The topology with just the services that a lab of these settings has."""
     if without_containers(settings):

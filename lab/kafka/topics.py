@@ -1,9 +1,9 @@
 """A cluster's topics: their offsets and configs; made, deleted, waited for."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from confluent_kafka import TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -17,6 +17,8 @@ from confluent_kafka.admin import (
 from lab.kafka.connection import REQUEST_S, ClusterError, Connection, translated
 from lab.kafka.values import Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
+
+_KNOWN_S: Final = 5.0
 
 
 class Topics(Connection):
@@ -43,9 +45,22 @@ class Topics(Connection):
 
     def topic_id(self, topic: str) -> str:
         """What tells a topic from an earlier one of the same name."""
+        asked = TopicCollection([topic])
+
+        def observe() -> str | NotYet:
+            try:
+                found = self._admin.describe_topics(asked, request_timeout=REQUEST_S)[topic].result()
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    return NotYet("the broker that was asked does not know it")
+                raise
+            return str(found.topic_id)
+
+        # Of several brokers one may have heard of a new topic and another not yet.
         with translated(f'describing topic "{topic}" of cluster "{self.alias}"'):
-            asked = TopicCollection([topic])
-            return str(self._admin.describe_topics(asked, request_timeout=REQUEST_S)[topic].result().topic_id)
+            return wait_until(
+                observe, timeout_s=_KNOWN_S, what=f'topic "{topic}" known in cluster "{self.alias}"'
+            )
 
     def offsets(self, topic: str) -> dict[int, Offsets]:
         """Start and end of each partition at this moment; an unknown topic is an error."""

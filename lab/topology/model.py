@@ -97,6 +97,13 @@ class Topology:
         return tuple(port for service in self.services.values() for port in service.ports)
 
     @cached_property
+    def variables(self) -> dict[str, str]:
+        """What may be chosen when a lab starts, with its default: `${NAME:-default}` in the environment."""
+        texts = (text for service in self.services.values() for text in service.environment.values())
+        found = (match for text in texts for match in _VARIABLE.finditer(text))
+        return {m["name"]: m["default"] or "" for m in found if not m["name"].endswith("_PORT")}
+
+    @cached_property
     def memory_bytes(self) -> int:
         return sum(service.memory_bytes for service in self.services.values())
 

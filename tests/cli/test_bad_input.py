@@ -61,6 +61,16 @@ CASES = {
         'topology "basic-mirror" has no port "brokr"',
         'did you mean "broker"?',
     ),
+    "a variable that the topology has not": (
+        ["up", "kraft-2x2", "--set", "LAB_CONNECT_HAEP=-Xmx1g"],
+        'topology "kraft-2x2" has no variable "LAB_CONNECT_HAEP"',
+        'did you mean "LAB_CONNECT_HEAP"?',
+    ),
+    "a variable without a value": (
+        ["up", "kraft-2x2", "--set", "LAB_CONNECT_HEAP"],
+        '"LAB_CONNECT_HEAP" is not VARIABLE=VALUE',
+        "e.g. --set LAB_REBALANCE_DELAY_MS=5000",
+    ),
     "a time-out of nothing": (
         [*BASIC, "--timeout", "0"],
         "Invalid value for '--timeout': Input should be greater than or equal to 1",

@@ -115,7 +115,7 @@ def test_doctor_leaves_the_labs_own_ports_out(monkeypatch: pytest.MonkeyPatch, s
     wanted: list[setup.Wanted] = []
     lease = state / "labs/a/lab.env"
     lease.parent.mkdir(parents=True)
-    lease.write_text("LAB_NAME=a\nBROKER_PORT=9092\n")
+    lease.write_text("LAB_NAME=a\nKAFKA_SOURCE_0_PORT=19092\n")
 
     def examine(asked: setup.Wanted) -> list[Finding]:
         wanted.append(asked)
@@ -124,5 +124,5 @@ def test_doctor_leaves_the_labs_own_ports_out(monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setattr(setup, "examine", examine)
 
     assert cli.exit_code(["doctor", "--json"]) == 0
-    assert 9092 not in wanted[0].ports
-    assert 9093 in wanted[0].ports
+    assert 19092 not in wanted[0].ports
+    assert 19093 in wanted[0].ports

@@ -52,3 +52,22 @@ def test_a_lab_that_is_not_there_has_no_lease() -> None:
         settings.lease_of("a")
     with pytest.raises(BadInput, match=r'^no lab named "a" is up$'):
         stop_profile("a", PROFILE)
+
+
+def test_variables_of_a_topology_are_for_compose_and_stay(fake: Engine) -> None:
+    delay = "LAB_REBALANCE_DELAY_MS"
+    for variables in ({delay: "5000"}, {}):
+        Lab.up(Wish(topology="kraft-2x2", name="a", variables=variables))
+        assert (leases.leased("a") or {})[delay] == "5000"
+
+    Lab.up(Wish(topology="kraft-2x2", name="b"))
+    assert delay not in (leases.leased("b") or {})
+
+
+def test_a_variable_that_a_topology_has_not_names_the_nearest(fake: Engine) -> None:
+    with pytest.raises(BadInput) as caught:
+        Lab.up(Wish(topology="kraft-2x2", name="a", variables={"LAB_REBALANCE_DELAY": "5"}))
+
+    assert caught.value.message == 'topology "kraft-2x2" has no variable "LAB_REBALANCE_DELAY"'
+    assert caught.value.hint == 'did you mean "LAB_REBALANCE_DELAY_MS"?'
+    assert leases.names() == []
