@@ -1,11 +1,19 @@
 """Flow: one topic's way from a cluster to another, as the clients and Spark reach both ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.kafka import Cluster
 from lab.mm2 import Connector
 from lab.spark import SERVER_FOLDER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where records come from."""
+
+    topic: str
+    source: Cluster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +23,7 @@ class Flow:
     checkpointer: Connector | None = None  # of the same two clusters, if there is one
     source: Cluster
     target: Cluster
+    others: Sequence[Origin] = ()  # whose records go into the same target topic; there they are no phantoms
     bootstraps: Mapping[str, str]  # alias → address for Spark, which may see the brokers from elsewhere
     options: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict, repr=False

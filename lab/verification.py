@@ -18,6 +18,7 @@ from pyspark.sql import functions as f
 
 from lab import workings
 from lab.checks import STANDARD, Check, Duplicates, run_checks
+from lab.errors import NotEnough
 from lab.evidence import (
     LEDGER_COLUMNS,
     OWED_COLUMNS,
@@ -27,7 +28,7 @@ from lab.evidence import (
     evidence,
 )
 from lab.figures import figures
-from lab.flow import Flow
+from lab.flow import Flow, Origin
 from lab.kafka import Cluster, Offsets
 from lab.ledger import Summary, ledgers, summary
 from lab.spark import SparkSession, topic_frame, upload
@@ -117,7 +118,8 @@ def verify(
     wanted = set(check_names() if only is None else only)
     with stages.stage("wait until the target has caught up", say):
         owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
-        samples = wait_for_target(flow, owed, timeout_s=timeout_s, say=say)
+        with others_at_rest(flow) as others:
+            samples = wait_for_target(flow, owed, others, timeout_s=timeout_s, say=say)
     doings: Workings | None = None
     if wanted & {check.name for check in workings.CHECKS}:
         with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
@@ -150,9 +152,23 @@ def _of_records(allow_duplicates: bool) -> list[Check]:
     return [allowing if allow_duplicates and check.name == allowing.name else check for check in STANDARD]
 
 
-def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> list[Seen]:
+@contextmanager
+def others_at_rest(flow: Flow) -> Iterator[int]:
+    """How many records the other sources of the target topic have. More of them would count as this one's."""
+    before = [other.source.offsets(other.topic) for other in flow.others]
+    yield sum(offsets.count for side in before for offsets in side.values())
+    for other, then in zip(flow.others, before, strict=True):
+        if other.source.offsets(other.topic) != then:
+            raise NotEnough(
+                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
+                f'"{flow.remote}", and is still being written to',
+                "stop its producers, then verify again",
+            )
+
+
+def wait_for_target(flow: Flow, owed: Frozen, others: int = 0, *, timeout_s: float, say: Say) -> list[Seen]:
     """Until it has as many records as are owed, or does not grow any more; what was seen meanwhile."""
-    wanted = sum(offsets.count for offsets in owed.values())
+    wanted = sum(offsets.count for offsets in owed.values()) + others
     grown_at, before = time.monotonic(), -1
     samples: list[Seen] = []
 
@@ -178,18 +194,22 @@ def wait_for_target(flow: Flow, owed: Frozen, *, timeout_s: float, say: Say) -> 
 def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:
     """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
     target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    topic_id = flow.source.topic_id(flow.topic)
-    known = [summary(path) for path in ledgers(flow.source.alias, flow.topic, topic_id)]
+    known = _accounts(Origin(topic=flow.topic, source=flow.source))
     # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
     source = flow.source.offsets(flow.topic)
     return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
 
 
 def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
-    known = ends.ledgers
-    transactional = any(s.heading.plan.get("transaction_size") for s in known)
+    known, others = ends.ledgers, other_accounts(flow)
+    transactional = any(s.heading.plan.get("transaction_size") for s in (*known, *others))
     policy = flow.source.topic_configs([flow.topic])[flow.topic]["cleanup.policy"]
     compacted = "compact" in (policy.value or "")
+    if compacted and flow.others:
+        raise NotEnough(
+            f'topic "{flow.remote}" is compacted and has several sources',
+            "whose record of a key is the last one there, nobody promises",
+        )
     # Where the lab did not write itself, it cannot know what the holes between offsets are.
     holes = 0 if known and not transactional and not compacted and not ends.grown else None
     nothing = Offsets(start=0, end=0)
@@ -205,10 +225,31 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         ledger=_ledger(spark, known, flow.folder),
         partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
         runs=[s.heading.run for s in known],
+        other_runs=[s.heading.run for s in others],
         owed=spark.createDataFrame(owed, OWED_COLUMNS) if ends.grown else None,
         compacted=compacted,
         rows=sum(o.count for side in (ends.source, ends.target) for o in side.values()),
     )
+
+
+def _accounts(origin: Origin) -> list[Summary]:
+    topic_id = origin.source.topic_id(origin.topic)
+    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id)]
+
+
+def other_accounts(flow: Flow) -> list[Summary]:
+    """The ledgers of the other sources of the target topic: one that has records must have some."""
+    found: list[Summary] = []
+    for other in flow.others:
+        its = _accounts(other)
+        if not its and any(offsets.count for offsets in other.source.offsets(other.topic).values()):
+            raise NotEnough(
+                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
+                f'"{flow.remote}", and has no ledger to tell its records by',
+                '"lab produce" writes one; or give it a topic of its own with the default policy',
+            )
+        found += its
+    return found
 
 
 def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) -> DataFrame:

@@ -4,7 +4,8 @@ Claim, over generated histories of a source, a target and a ledger: each planted
 which names the record, and no other check but the companions of the table of defects; of 200 clean
 histories with replays, transactions, compaction, retention and several partitions none is found fault
 with; outcomes and counts of 1,000 histories, some with two defects, are those of an oracle in plain
-Python that shares no code with the checks; how the rows are spread over tasks changes nothing.
+Python that shares no code with the checks; how the rows are spread over tasks changes nothing, and neither
+do another source's records between them, if their runs are known.
 """
 
 import random
@@ -23,7 +24,7 @@ from lab.verdict import Outcome, Verdict
 from scenarios.verifier import oracle
 from scenarios.verifier.defects import DEFECTS, Defect, First
 from scenarios.verifier.frames import frames
-from scenarios.verifier.histories import OTHER_RUN, RUN, History, clean
+from scenarios.verifier.histories import OTHER_RUN, RUN, History, clean, merged
 
 pytestmark = pytest.mark.topology("spark-only")
 
@@ -169,3 +170,25 @@ def test_how_rows_are_spread_changes_nothing(verdicts: dict[int, Verdicts], lab:
     again = judged(lab.spark, some, pieces=7)
 
     assert again == {history.case: verdicts[history.case] for history in some}
+
+
+def test_another_sources_records_change_no_verdict(
+    verdicts: dict[int, Verdicts], lab: Lab, seed: int
+) -> None:
+    some = planted(seed)[0][1 :: ALL // SPREAD]
+    with_others = [merged(history, seed + history.case) for history in some]
+
+    found = judged(lab.spark, [history for history, _ in with_others])
+
+    wrong = []
+    for history, added in with_others:
+        for check, verdict in found[history.case].items():
+            before = verdicts[history.case][check]
+            expected = dict(before.counts)
+            if check == "reading":
+                expected["target_rows"] += added
+                expected["of_other_sources"] = added
+            if (verdict.outcome, dict(verdict.counts)) != (before.outcome, expected):
+                wrong.append((history.case, check, verdict, before))
+    assert sum(added for _, added in with_others) > ALL
+    assert wrong == []

@@ -35,6 +35,7 @@ class AllRead:
             found[f"{word}_rows"] = f.coalesce(f.sum(f"{side}_rows"), f.lit(0))
             # all partitions together: equal records of several partitions are counted in one of them
             found[f"{word}_unread"] = f.coalesce(f.sum(self._unread(side)), f.lit(0))
+        found["of_other_sources"] = f.coalesce(f.sum("t_others"), f.lit(0))
         return found
 
     def guilty(self) -> Column:
@@ -42,19 +43,18 @@ class AllRead:
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         unread = {side: counts[f"{side}_unread"] for side in ("source", "target")}
-        told = [
+        troubles = [
             f"{abs(count)} records too {'few' if count > 0 else 'many'} of the {side}"
             for side, count in unread.items()
             if count
         ]
-        if told:
-            return Outcome.UNKNOWN, f"{' and '.join(told)} were read, and nothing explains it"
+        if troubles:
+            return Outcome.UNKNOWN, f"{' and '.join(troubles)} were read, and nothing explains it"
         if not counts["source_rows"] and not counts["target_rows"]:
             return Outcome.UNKNOWN, "nothing was read"
-        return (
-            Outcome.PASS,
-            f"{counts['source_rows']} and {counts['target_rows']} records were read, as expected",
-        )
+        others = counts["of_other_sources"]
+        told = f"{counts['source_rows']} and {counts['target_rows']} records were read, as expected"
+        return Outcome.PASS, f"{told}; {others} of them are of other sources" if others else told
 
     @staticmethod
     def _unread(side: str) -> Column:

@@ -47,6 +47,10 @@ def lag(
     duration: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="With --watch: for how long, e.g. 30s.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ALIAS", help="Only from this source; from all if not given."),
+    ] = None,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -58,7 +62,7 @@ def lag(
     for_s = None if duration is None else seconds(duration)
     lab = Lab.attach(name)
     with ExitStack() as stack:
-        found = [stack.enter_context(watcher) for watcher in _watchers(lab, topic)]
+        found = [stack.enter_context(watcher) for watcher in _watchers(lab, topic, cluster)]
         if watch:
             _watch(lab, found, topic, interval_s=interval, for_s=for_s, as_json=json)
         else:
@@ -101,12 +105,13 @@ class Moment:
         return {"at": self.at, "source": ends, "target": sum(reached)}
 
 
-def _watchers(lab: Lab, topic: str | None) -> list[LagWatcher]:
+def _watchers(lab: Lab, topic: str | None, cluster: str | None = None) -> list[LagWatcher]:
     if topic is not None:
-        source = lab.cluster(lab.mirroring(topic).source_alias)
+        source = lab.cluster(lab.mirroring(topic, source=cluster).source_alias)
         if not source.has_topic(topic):
             raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
     connectors = [Connector(name=name, config=lab.connect.config(name)) for name in lab.connect.names()]
+    connectors = [c for c in connectors if cluster in (None, c.source_alias)]
     kafka_4 = Version(lab.kafka_version) >= _KAFKA_4
     found = watchers(connectors, lab.cluster, topic=topic, kafka_4=kafka_4)
     if not found:

@@ -27,6 +27,12 @@ def verify(
         bool,
         typer.Option("--allow-duplicates", help="Count copies too many, as at-least-once may make them."),
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="ALIAS", help="Its source, where several have a topic of that name."
+        ),
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option(min=1, max=86_400, metavar="SECONDS", help="How long the target may take to catch up."),
@@ -42,14 +48,19 @@ def verify(
         if check not in check_names():
             raise BadInput(f'no check named "{check}"', nearest(check, check_names()))
     lab = Lab.attach(name)
-    source = lab.cluster(lab.mirroring(topic).source_alias)
+    source = lab.cluster(lab.mirroring(topic, source=cluster).source_alias)
     if not source.has_topic(topic):
         raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
     lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
     try:
         with run.step(f'verify "{topic}"') as step:
             judged = lab.verify(
-                topic, only=wanted, allow_duplicates=allow_duplicates, timeout_s=timeout, say=step.say
+                topic,
+                source=source.alias,
+                only=wanted,
+                allow_duplicates=allow_duplicates,
+                timeout_s=timeout,
+                say=step.say,
             )
             step.note = judged.outcome
     except LabError as error:

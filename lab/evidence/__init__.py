@@ -8,6 +8,9 @@ A record's id is found where it survived: in the payload when the rest of the pa
 in the header `lab-id` (also when a converter has base64-encoded it), else in a payload that is damaged.
 Only ids of `runs` count, those whose ledgers are known. Any other record is known by its key and value,
 so that two topics can be compared without a ledger; equal records then share an id and are counted.
+
+Several sources may be mirrored into one topic. A record there of one of `other_runs` is another source's:
+it is read and counted, and then left out, since what became of it is judged beside its own source.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +28,7 @@ from lab.evidence.histories import (
     RECORD_COLUMNS,
     Histories,
 )
-from lab.evidence.ids import named, one_row_per_id
+from lab.evidence.ids import elsewhere, named, one_row_per_id
 from lab.evidence.kept import LITTLE, Kept
 
 __all__ = [
@@ -49,6 +52,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     try:
         ids = kept.keep("ids", one_row_per_id(histories))
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
+        ids = ids.where(~elsewhere())
         turned = inverted(ids, partitions)
         # Of many records only what takes a sort is kept: joining them again is cheaper than writing them.
         turned = turned if little else kept.keep("inverted", turned)

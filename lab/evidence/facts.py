@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 from lab.evidence.histories import Histories
-from lab.evidence.ids import ID
+from lab.evidence.ids import ID, elsewhere
 
 _NO: Final = f.lit(False)
 
@@ -48,13 +48,15 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
         )
     )
     downstream = ids.groupBy(f.col("case"), f.col("t_partition").alias("partition")).agg(
-        f.sum("t_count").alias("t_rows"), f.min(f.when(both, f.col("t_first"))).alias("t_mirrored_first")
+        f.sum("t_count").alias("t_rows"),
+        f.sum(f.when(elsewhere(), f.col("t_count")).otherwise(0)).alias("t_others"),
+        f.min(f.when(both, f.col("t_first"))).alias("t_mirrored_first"),
     )
     keys = ["case", "partition"]
     return (
         partitions.join(upstream, keys, "left")
         .join(downstream, keys, "left")
-        .na.fill(0, ["s_rows", "t_rows"])
+        .na.fill(0, ["s_rows", "t_rows", "t_others"])
         .coalesce(1)
     )
 

@@ -35,6 +35,7 @@ class Histories:
     ledger: DataFrame
     partitions: DataFrame
     runs: Sequence[str] = ()  # those of the ledger
+    other_runs: Sequence[str] = ()  # of the ledgers of other sources of the same target topic
     # Where the source's partitions ended before the target's end was named: what came later, while a producer
     # was at work, may be on the target or not. None: nothing came later.
     owed: DataFrame | None = None

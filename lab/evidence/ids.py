@@ -24,7 +24,7 @@ def one_row_per_id(histories: Histories) -> DataFrame:
     """
     ledger = histories.ledger.select(
         "case",
-        _index(f.col("run"), histories.runs).alias("run"),
+        _index(f.col("run"), histories).alias("run"),
         "producer",
         f.col("sequence").alias("number"),
         f.lit(_LEDGER).alias("side"),
@@ -98,11 +98,12 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
     content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
     # With their number, since of a header that has no value only the key is hashed.
     headers = f.xxhash64(f.coalesce(f.size("headers"), f.lit(0)), "headers")
-    found = _with_lab_id(records, histories.runs) if histories.runs else _without_lab_id(records)
+    runs = (*histories.runs, *histories.other_runs)
+    found = _with_lab_id(records, runs) if runs else _without_lab_id(records)
     made_by_lab = f.col("lab_id").isNotNull()
     return found.select(
         "case",
-        f.when(made_by_lab, _index(_part(1), histories.runs)).otherwise(0).alias("run"),
+        f.when(made_by_lab, _index(_part(1), histories)).otherwise(0).alias("run"),
         f.when(made_by_lab, _part(2).cast("int")).otherwise(0).alias("producer"),
         f.when(made_by_lab, _part(3).cast("long")).otherwise(content).alias("number"),
         f.lit(side).alias("side"),
@@ -160,9 +161,18 @@ def _part(number: int) -> Column:
     return f.substring_index(f.substring_index("lab_id", "-", number), "-", -1)
 
 
-def _index(run: Column, runs: Sequence[str]) -> Column:
-    """Runs are numbered from 1: groups of numbers are faster than groups of texts."""
-    return f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
+def _index(run: Column, histories: Histories) -> Column:
+    """Runs are numbered from 1, others from -1 down: groups of numbers are faster than groups of texts."""
+    own, others = (
+        f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
+        for runs in (histories.runs, histories.other_runs)
+    )
+    return f.when(own > 0, own).otherwise(-others) if histories.other_runs else own
+
+
+def elsewhere() -> Column:
+    """Another source's record. One that stands in this source too, as in a circle, is this source's."""
+    return (f.col("run") < 0) & (f.col("s_count") == 0)
 
 
 def _with_late(histories: Histories) -> DataFrame:

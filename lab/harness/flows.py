@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from packaging.version import Version
 
 from lab.harness.parts import Parts
-from lab.mm2 import CHECKPOINT
+from lab.mm2 import CHECKPOINT, SOURCE, Connector
 from lab.project import existing_spark
 from lab.run import Run
 
 if TYPE_CHECKING:
-    from lab.flow import Flow
+    from lab.flow import Flow, Origin
 
 KAFKA_4: Final = Version("4")
 
@@ -30,10 +30,10 @@ class Flows:
 
     lab: Parts
 
-    def of(self, topic: str) -> Flow:
+    def of(self, topic: str, *, source: str | None = None) -> Flow:
         from lab.flow import Flow
 
-        lab, connector = self.lab, self.lab.mirroring(topic)
+        lab, connector = self.lab, self.lab.mirroring(topic, source=source)
         ends = (connector.source_alias, connector.target_alias)
         checkpointers = [c for c in lab.deployed() if c.connector_class == CHECKPOINT]
         return Flow(
@@ -42,11 +42,27 @@ class Flows:
             checkpointer=next((c for c in checkpointers if (c.source_alias, c.target_alias) == ends), None),
             source=lab.cluster(connector.source_alias),
             target=lab.cluster(connector.target_alias),
+            others=self.others(connector, topic),
             bootstraps={alias: lab.internal_bootstrap(alias) for alias in ends},
             options={alias: self._options(alias) for alias in ends},
             folder=self._folder,
             kafka_4=Version(self._worker_version) >= KAFKA_4,
         )
+
+    def others(self, connector: Connector, topic: str) -> list[Origin]:
+        """Other clusters whose topic of that name goes into the same topic of the target."""
+        from lab.flow import Origin
+
+        aliases = {
+            other.source_alias
+            for other in self.lab.deployed()
+            if other.connector_class == SOURCE
+            and other.selects(topic)
+            and (other.target_alias, other.remote_topic(topic))
+            == (connector.target_alias, connector.remote_topic(topic))
+        } - {connector.source_alias}
+        clusters = [self.lab.cluster(alias) for alias in sorted(aliases)]
+        return [Origin(topic=topic, source=c) for c in clusters if c.has_topic(topic)]
 
     @property
     def _worker_version(self) -> str:

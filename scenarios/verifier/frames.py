@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lab.evidence import LITTLE, Histories
 from lab.spark import SparkSession
-from scenarios.verifier.histories import OTHER_RUN, RUN, History, Record
+from scenarios.verifier.histories import ELSEWHERE, OTHER_RUN, RUN, History, Record
 
 MANY = 1_000  # histories
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
@@ -55,6 +55,7 @@ def frames(spark: SparkSession, histories: Sequence[History], pieces: int | None
         partitions=made[3],
         owed=made[4],
         runs=(OTHER_RUN, RUN),
+        other_runs=(ELSEWHERE,),
         compacted=any(h.compacted for h in histories),
         # Of 1,000 histories as of many records, of fewer as of few: both ways are judged by the oracle.
         rows=LITTLE + 1 if len(histories) >= MANY else sum(map(_count, histories)),

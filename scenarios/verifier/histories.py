@@ -13,6 +13,7 @@ from lab.ledger import ACKED, FAILED, UNKNOWN
 from lab.records import payload, record_id
 
 RUN, OTHER_RUN = "a1b2c3d4", "0ther"
+ELSEWHERE = "e1sewhere"  # a run of another source of the same target topic
 Headers = tuple[tuple[str, bytes | None], ...] | None
 
 
@@ -287,3 +288,35 @@ def _trim(history: History, random_: random.Random) -> None:
         history.source[:] = [r for r in history.source if r not in before]
         if bounds.s_holes is not None:
             bounds.s_holes = bounds.s_end - start - sum(r.partition == partition for r in history.source)
+
+
+def merged(history: History, seed: int) -> tuple[History, int]:
+    """The same history in a target topic that gets another source's records too, and how many they are."""
+    random_ = random.Random(seed)  # noqa: S311 - repeatable is what it is to be
+    bounds = {partition: replace(b) for partition, b in history.bounds.items()}
+    target: list[Record] = []
+    added = 0
+    for partition, b in bounds.items():
+        here = {r.offset: r for r in history.target if r.partition == partition}
+        end = b.t_start
+        for offset in range(b.t_start, b.t_end + 1):
+            while random_.random() < 0.3:
+                target.append(_elsewhere(partition, end, added))
+                added, end = added + 1, end + 1
+            if offset in here:
+                target.append(replace(here[offset], offset=end))
+            end += offset < b.t_end
+        b.t_end = end
+    return replace(history, target=target, bounds=bounds), added
+
+
+def _elsewhere(partition: int, offset: int, number: int) -> Record:
+    identity = record_id(ELSEWHERE, number)
+    return Record(
+        partition=partition,
+        offset=offset,
+        timestamp=1_700_000_000_000 + number,
+        key=None,
+        value=payload(identity, 60),
+        headers=(("lab-id", identity.encode()),),
+    )

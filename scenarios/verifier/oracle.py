@@ -163,7 +163,7 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
         return "FAIL" if bad else "PASS" if enough else "UNKNOWN"
 
     # reading
-    counts = {"partitions": len(bounds)}
+    counts = {"partitions": len(bounds), "of_other_sources": 0}
     for side, word, rows in (("s", "source", history.source), ("t", "target", history.target)):
         read: dict[int, int] = defaultdict(int)
         for e in everyone:  # equal records are counted in the first of their partitions

@@ -19,6 +19,11 @@ NONE = dict.fromkeys(AllRead().counts(), 0)
             "9 and 9 records were read, as expected",
         ),
         (
+            {"partitions": 2, "source_rows": 9, "target_rows": 14, "of_other_sources": 5},
+            Outcome.PASS,
+            "9 and 14 records were read, as expected; 5 of them are of other sources",
+        ),
+        (
             {"partitions": 2, "source_rows": 9, "target_rows": 8, "target_unread": 1},
             Outcome.UNKNOWN,
             "1 records too few of the target were read, and nothing explains it",

@@ -2,8 +2,12 @@
 
 import pytest
 
+from lab.connect import Connect, ConnectError
 from lab.errors import BadInput
 from lab.harness import Lab, Wish
+from lab.harness.flows import Flows
+from lab.kafka import Cluster
+from lab.mm2 import IDENTITY_POLICY
 from tests.harness.conftest import Engine
 
 WISH = Wish(topology="basic-mirror", name="a")
@@ -41,3 +45,81 @@ def test_a_part_that_a_lab_has_not_names_the_nearest(fake: Engine) -> None:
         with pytest.raises(BadInput) as caught:
             call()
         assert (caught.value.message, caught.value.hint) == (message, f'did you mean "{hint}"?')
+
+
+def test_the_only_source_and_target_are_found_whatever_their_aliases(fake: Engine) -> None:
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+
+    assert (lab.source.alias, lab.target.alias) == ("source-0", "target-0")
+
+
+def test_of_two_sources_one_must_be_named(fake: Engine) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+
+    assert lab.target.alias == "central"
+    with pytest.raises(BadInput) as caught:
+        _ = lab.source
+    assert caught.value.message == 'topology "aggregate" has 2 source clusters: us, uk'
+    assert caught.value.hint == "name one with --cluster: us, uk, central"
+
+
+@pytest.mark.parametrize(
+    ("lost", "asked"), [((), "0"), (("0",), "1"), (("0", "1"), "0")], ids=["none", "one", "both"]
+)
+def test_a_worker_that_is_lost_is_not_asked(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch, lost: tuple[str, ...], asked: str
+) -> None:
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+    ports = {number: str(lab.ports[f"KAFKA_CONNECT_{number}_PORT"]) for number in "01"}
+
+    def version(worker: Connect) -> str:
+        if any(worker.url.endswith(ports[number]) for number in lost):
+            raise ConnectError("connection refused")
+        return "3.9.1"
+
+    monkeypatch.setattr(Connect, "version", version)
+
+    assert lab.connect.url == f"http://127.0.0.1:{ports[asked]}"
+
+
+class Worker:
+    """Stands for Connect: the connectors of the topology "aggregate", as they are or with other keys."""
+
+    def __init__(self, lab: Lab, **overrides: str) -> None:
+        files = (lab.connector(name, **overrides) for name in lab.topology.connector_files())
+        self._configs = {connector.name: dict(connector.config) for connector in files}
+
+    def names(self) -> list[str]:
+        return list(self._configs)
+
+    def config(self, name: str) -> dict[str, str]:
+        return self._configs[name]
+
+
+def test_a_topic_that_several_sources_have_is_found_by_its_source(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    monkeypatch.setattr(Lab, "connect", Worker(lab))
+
+    assert lab.mirroring("logs", source="uk").name == "mm2-msc-uk"
+    for source, message, hint in (
+        (None, 'topic "logs" is mirrored from 2 clusters: uk, us', "choose one, e.g. --cluster uk"),
+        (
+            "central",
+            'no deployed connector mirrors topic "logs" of cluster "central"',
+            '"lab mm2 deploy" deploys one',
+        ),
+    ):
+        with pytest.raises(BadInput) as caught:
+            lab.mirroring("logs", source=source)
+        assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_sources_are_merged_only_where_names_are_kept(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    monkeypatch.setattr(Cluster, "has_topic", lambda *_: True)
+    for policy, others in (({}, []), ({"replication.policy.class": IDENTITY_POLICY}, ["us"])):
+        monkeypatch.setattr(Lab, "connect", Worker(lab, **policy))
+        found = Flows(lab).others(lab.mirroring("logs", source="uk"), "logs")
+        assert [origin.source.alias for origin in found] == others
