@@ -166,6 +166,15 @@ class Project:
         with _translated(f'"{argv[0]}" in service "{service}"'):
             run_docker(self.command("exec", "--detach", service, *argv))
 
+    def kill(self, service: str) -> None:
+        """End a service at once, as kill -9 and a power cut do."""
+        _run(self.command("kill", "--signal", "SIGKILL", service), doing=f'killing service "{service}"')
+
+    def start(self, service: str, *, timeout_s: float) -> None:
+        """Start a service that has ended, as it was, and wait until it is healthy."""
+        options = ("--detach", "--wait", "--wait-timeout", f"{timeout_s:.0f}", "--no-deps", "--no-recreate")
+        follow(self.command("up", *options, service), lambda _: None)
+
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
         return subprocess.call(self.command(*args))
