@@ -1,0 +1,119 @@
+"""When one of two Connect workers is killed, nothing is lost, and its tasks wait before they move.
+
+Claim: MM2 mirrors a topic under load with a task on each of two workers; the one that does not lead the
+group gets SIGKILL. Every acknowledged record is on the target in the end, in order; some may be there twice,
+since a task that moves repeats what follows its last committed offset. How long its partitions stand still
+is `scheduled.rebalance.max.delay.ms`, in which the worker might come back: with 5 s records flow again soon
+after that, with Connect's default of 300 s nothing has moved after 30 s. With `--slow` the whole of the
+default is waited for. (A group that has lost its leader remembers no assignments, and moves them at once.)
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+import pytest
+
+from lab.harness import Lab, Wish
+from lab.run import Run
+from lab.verdict import Outcome
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
+from lab.workload import Plan, Producing
+
+pytestmark = pytest.mark.topology("kraft-2x2")
+
+VARIABLE = "LAB_REBALANCE_DELAY_MS"
+DEFAULT_S, TUNED_S, STILL_S = 300, 5, 30
+WORKERS = ("kafka-connect-0", "kafka-connect-1")
+
+
+@pytest.fixture
+def delay_s(request: pytest.FixtureRequest, lab: Lab) -> Iterator[int]:
+    """Both workers with another delay than the lab's; afterwards with the default."""
+    set_delay(lab, request.param)
+    yield request.param
+    set_delay(lab, DEFAULT_S)
+
+
+def set_delay(lab: Lab, delay_s: int) -> None:
+    wish = Wish(
+        topology="kraft-2x2",
+        name=lab.name,
+        kafka=lab.kafka_version,
+        variables={VARIABLE: str(1000 * delay_s)},
+    )
+    Lab.up(wish).close()
+    properties = lab.shell(WORKERS[0], "cat /etc/kafka-connect/kafka-connect.properties").splitlines()
+    assert f"scheduled.rebalance.max.delay.ms={1000 * delay_s}" in properties
+
+
+@pytest.fixture
+def slow(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--slow"))
+
+
+@pytest.mark.parametrize("delay_s", [TUNED_S, DEFAULT_S], indirect=True, ids=["tuned", "default"])
+def test_a_killed_workers_task_moves_and_nothing_is_lost(
+    lab: Lab, run: Run, topic: str, delay_s: int, slow: bool
+) -> None:
+    lab.source.create_topic(topic, partitions=4, replicas=2)
+    lab.deploy(replace(lab.connector("mm2-msc-source-0", topics=topic), name=topic))
+    victim = follower(lab, topic)
+    plan = Plan(run=f"{delay_s}s{run.path.name[9:15]}", rate_per_s=500)
+    with Producing(lab.source, topic, plan, run.path / topic):
+        lab.target.wait_for_records(topic, at_least=1_000, timeout_s=RECORDS_ARRIVE_S)
+        lab.project.kill(victim)
+        killed = Stalled(lab, topic)
+        try:
+            if delay_s == DEFAULT_S:
+                wait_until(
+                    lambda: killed.seconds >= STILL_S or NotYet(f"{killed.seconds:.0f} s"),
+                    timeout_s=2 * STILL_S,
+                    what=f"{STILL_S} s without the worker",
+                )
+                assert len(killed.still()) == 2  # of four partitions, those of one task
+                status = lab.connect.status(topic)  # asks the worker that is left
+                run.save("status-after-30-s.json", asdict(status))
+                assert [task.worker for task in status.tasks].count(f"{victim}:8083") == 1
+            if delay_s == TUNED_S or slow:
+                seconds = killed.wait_until_all_flow(timeout_s=delay_s + RECORDS_ARRIVE_S)
+                run.save(f"stalled-{delay_s}.json", {"delay_s": delay_s, "seconds_without_records": seconds})
+                assert seconds >= delay_s
+        finally:
+            lab.project.start(victim, timeout_s=SERVICES_HEALTHY_S)
+        killed.wait_until_all_flow(timeout_s=RECORDS_ARRIVE_S)
+
+    judged = lab.verify(topic, allow_duplicates=True)
+    assert judged.outcome is Outcome.PASS, [v for v in judged.verdicts if v.outcome is not Outcome.PASS]
+
+
+def follower(lab: Lab, connector: str) -> str:
+    """The worker that does not lead the group; it has one of the connector's two tasks."""
+    status = lab.connect.status(connector)
+    assert {task.worker for task in status.tasks} == {f"{worker}:8083" for worker in WORKERS}
+    leader = re.findall(r"leaderUrl='http://([\w-]+):8083/'", lab.project.logs(WORKERS[0]))[-1]
+    return next(worker for worker in WORKERS if worker != leader)
+
+
+class Stalled:
+    """Which partitions of a topic have not grown on the target since a moment."""
+
+    def __init__(self, lab: Lab, topic: str) -> None:
+        self._lab, self._topic = lab, topic
+        self._since = time.monotonic()
+        self._ends = lab.target.offsets(topic)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
+
+    def still(self) -> list[int]:
+        now = self._lab.target.offsets(self._topic)
+        return [partition for partition, before in self._ends.items() if now[partition].end == before.end]
+
+    def wait_until_all_flow(self, *, timeout_s: float) -> float:
+        def observe() -> float | NotYet:
+            return NotYet(f"none in partitions {still}") if (still := self.still()) else self.seconds
+
+        return wait_until(observe, timeout_s=timeout_s, what=f'records flow in all of "{self._topic}"')
