@@ -1,69 +1,23 @@
 """Kafka Connect's REST API: connectors, their tasks and what the worker thinks of a config."""
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import quote
 
-import httpx
-
-from lab.errors import LabError
+from lab.errors import BadInput
 from lab.mm2 import Connector
-from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, NotYet, wait_until
+from lab.mm2_status import Deployed, Status
+from lab.rest import NO_SUCH_METHOD, NOT_FOUND, ConnectError, Rebalancing, Rest
+from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, NotYet, TimedOut, wait_until
 
-REQUEST_S: Final = 30.0  # validation opens admin clients to both clusters and is slow when one is down
-_REBALANCING: Final = 409
 _NOBODY: Final = "lab-healthy"  # no connector has this name
+NEWS_S: Final = 10.0  # a restart is told to all workers through a topic
+SETTLED_S: Final = 1.0  # between a task's new config and its old self being stopped
 
-
-class ConnectError(LabError):
-    """The worker did not answer, or refused."""
-
-    def __init__(self, message: str, hint: str | None = None, status: int | None = None) -> None:
-        super().__init__(message, hint)
-        self.status = status
-
-
-class Rebalancing(ConnectError):
-    """409 while workers agree on who runs what; the same request succeeds a little later."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    id: int
-    state: str
-    worker: str
-    trace: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Status:
-    """What a worker says of a connector. Never evidence that a record arrived."""
-
-    name: str
-    connector_class: str
-    state: str
-    worker: str
-    tasks: tuple[Task, ...]
-    trace: str = ""
-    topics: str = ""
-
-    @property
-    def running(self) -> bool:
-        return self.state == "RUNNING" and bool(self.tasks) and all(t.state == "RUNNING" for t in self.tasks)
-
-    @property
-    def failure(self) -> str | None:
-        """The first failed part's own error, in one line."""
-        for trace in (self.trace, *(task.trace for task in self.tasks)):
-            if trace:
-                causes = [line.strip() for line in trace.splitlines() if line.startswith("Caused by: ")]
-                return causes[-1].removeprefix("Caused by: ") if causes else trace.splitlines()[0]
-        return None
-
-    def __str__(self) -> str:
-        tasks = ", ".join(f"task {task.id} {task.state}" for task in self.tasks) or "no tasks"
-        return f"connector {self.state}, {tasks}" + (f" ({self.failure})" if self.failure else "")
+__all__ = ["Connect", "ConnectError", "Objection", "Rebalancing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,19 +28,8 @@ class Objection:
     message: str
 
 
-class Connect:
-    def __init__(self, url: str, *, transport: httpx.BaseTransport | None = None) -> None:
-        self.url = url.rstrip("/")
-        self._http = httpx.Client(base_url=self.url, timeout=REQUEST_S, transport=transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._http.close()
+class Connect(Rest):
+    """The workers of one Connect cluster, asked through one of them."""
 
     def wait_until_answers(self) -> None:
         def observe() -> bool:
@@ -113,16 +56,27 @@ class Connect:
     def names(self) -> list[str]:
         return sorted(self._request("GET", "/connectors"))
 
-    def statuses(self) -> list[Status]:
+    def deployed(self) -> dict[str, Deployed]:
+        """Every connector by name, with its config and what the workers say of it."""
         found = self._request("GET", "/connectors", params={"expand": ["status", "info"]})
-        return [
-            _status(entry["status"], entry["info"]["config"])
-            for _, entry in sorted(found.items())
-            if "status" in entry  # a connector that was created this very moment has none
-        ]
+        return {
+            name: Deployed(
+                config=entry["info"]["config"],
+                # a connector that was created this very moment has none
+                status=Status.read(entry["status"], entry["info"]["config"]) if "status" in entry else None,
+            )
+            for name, entry in sorted(found.items())
+        }
+
+    def statuses(self) -> list[Status]:
+        return [found.status for found in self.deployed().values() if found.status is not None]
 
     def status(self, name: str) -> Status:
-        return _status(self._request("GET", f"{_at(name)}/status"), {})
+        return Status.read(self._request("GET", f"{_at(name)}/status"), {})
+
+    def task_configs(self, name: str) -> list[dict[str, str]]:
+        """What each task was given: the connector's config as it then was, and the task's own share."""
+        return [task["config"] for task in self._request("GET", f"{_at(name)}/tasks")]
 
     def config(self, name: str) -> dict[str, str]:
         config: dict[str, str] = self._request("GET", f"{_at(name)}/config")
@@ -140,13 +94,19 @@ class Connect:
         self._retrying("DELETE", _at(name))
 
     def pause(self, name: str) -> None:
-        self._request("PUT", f"{_at(name)}/pause")
+        self._retrying("PUT", f"{_at(name)}/pause")
 
     def resume(self, name: str) -> None:
-        self._request("PUT", f"{_at(name)}/resume")
+        self._retrying("PUT", f"{_at(name)}/resume")
 
     def stop(self, name: str) -> None:
-        self._request("PUT", f"{_at(name)}/stop")
+        self._since("3.5", "stopping a connector", name, "PUT", "stop")
+
+    def restart(self, name: str, task: int | None = None) -> None:
+        """One task, or the connector without its tasks: each for itself, as every version can."""
+        self._retrying(
+            "POST", f"{_at(name)}/restart" if task is None else f"{_at(name)}/tasks/{task}/restart"
+        )
 
     def rewind(self, name: str, topic: str, positions: Mapping[int, int], *, source_alias: str) -> None:
         """Let a source connector read a topic's partitions again from these offsets (Kafka 3.6 or later)."""
@@ -159,7 +119,7 @@ class Connect:
             for partition, first in positions.items()
         ]
         self.stop(name)
-        self._wait_until_stopped(name)
+        self.wait_until_state(name, "STOPPED")
         self._retrying("PATCH", f"{_at(name)}/offsets", json={"offsets": offsets})
         self.resume(name)
 
@@ -170,26 +130,74 @@ class Connect:
         where the old one ended, and what lies before is silently lost. Needs Kafka 3.6 or later.
         """
         self.stop(name)
-        self._wait_until_stopped(name)
+        self.wait_until_state(name, "STOPPED")
         self._retrying("DELETE", f"{_at(name)}/offsets")
         self.delete(name)
 
-    def _wait_until_stopped(self, name: str) -> None:
-        def observe() -> bool | NotYet:
-            status = self.status(name)
-            return True if status.state == "STOPPED" and not status.tasks else NotYet(str(status))
+    def wait_until_state(self, name: str, state: str) -> Status:
+        """Until the connector and all its tasks are in it; STOPPED has no tasks."""
 
-        wait_until(
+        def observe() -> Status | NotYet:
+            status = self._not_failed(name)
+            there = status.all(state) and not (state == "STOPPED" and status.tasks)
+            return status if there else NotYet(str(status))
+
+        return wait_until(
             observe,
             timeout_s=CONNECTOR_RUNS_S,
-            what=f'connector "{name}" STOPPED',
+            what=f'connector "{name}" {state}',
             transient=(Rebalancing,),
         )
 
+    def wait_until_gone(self, name: str) -> None:
+        """A connector that is created again too soon would show the old one's tasks as its own."""
+
+        def observe() -> bool | NotYet:
+            try:
+                return NotYet(str(self.status(name)))
+            except ConnectError as error:
+                if error.status == NOT_FOUND:
+                    return True
+                raise
+
+        wait_until(
+            observe, timeout_s=CONNECTOR_RUNS_S, what=f'connector "{name}" gone', transient=(Rebalancing,)
+        )
+
+    def wait_until_news(self, before: Status) -> None:
+        """After a restart the old failure stands there until the workers have told the new state.
+
+        One that fails the same way at once may never be seen otherwise, so time-out is no error here.
+        """
+        with suppress(TimedOut):
+            wait_until(
+                lambda: self.status(before.name) != before or NotYet(str(before)),
+                timeout_s=NEWS_S,
+                what="another state",
+                transient=(Rebalancing,),
+            )
+
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """How far the connector got in each source partition, as last flushed (Kafka 3.5 and later)."""
-        offsets: list[dict[str, Any]] = self._request("GET", f"{_at(name)}/offsets")["offsets"]
+        found = self._since("3.5", "reading a connector's offsets", name, "GET", "offsets")
+        offsets: list[dict[str, Any]] = found["offsets"]
         return offsets
+
+    def reset_offsets(self, name: str) -> None:
+        """Forget how far a STOPPED connector got (Kafka 3.6 and later)."""
+        self._since("3.6", "resetting a connector's offsets", name, "DELETE", "offsets")
+
+    def _since(self, version: str, doing: str, name: str, method: str, what: str) -> Any:
+        """A request that an older worker answers with 404, as it does for a connector it does not have."""
+        try:
+            return self._retrying(method, f"{_at(name)}/{what}")
+        except ConnectError as error:
+            if error.status not in (NOT_FOUND, NO_SUCH_METHOD) or name not in self.names():
+                raise
+            raise BadInput(
+                f"{doing} needs Kafka {version} or later on the workers; this one has {self.version()}",
+                '"lab up --kafka VERSION" starts another',
+            ) from error
 
     def validate(self, connector: Connector) -> list[Objection]:
         """The worker's own validation: types, values, what the connector class checks; no unknown keys."""
@@ -212,21 +220,34 @@ class Connect:
         )
         return answer
 
-    def wait_until_runs(self, name: str, *, needs_tasks: bool = True) -> Status:
-        """Wait for the connector and all its tasks; a failed task ends the wait with its own error."""
+    def wait_until_runs(
+        self, name: str, *, idle: bool = False, config: Mapping[str, str] | None = None
+    ) -> Status:
+        """Wait for the connector and all its tasks; a failed one ends the wait with its own error.
+
+        With `idle` a connector without tasks will do. With `config` the tasks must have been given that,
+        and run for a while: after a change the old ones still stand there as RUNNING.
+        """
+        ran_since: float | None = None
 
         def observe() -> Status | NotYet:
-            status = self.status(name)
-            if status.failure:
-                raise ConnectError(f'connector "{name}" failed: {status.failure}', 'see "lab logs connect"')
-            idle = not needs_tasks and status.state == "RUNNING" and not status.tasks
-            return status if status.running or idle else NotYet(str(status))
+            nonlocal ran_since
+            status = self._not_failed(name)
+            if not (status.running or (idle and status.all("RUNNING"))):
+                ran_since = None
+                return NotYet(str(status))
+            if config is None:
+                return status
+            if not self._tasks_have(name, config):
+                return NotYet("tasks have an earlier config")
+            ran_since = ran_since or time.monotonic()
+            return status if time.monotonic() - ran_since >= SETTLED_S else NotYet(str(status))
 
         def attempt() -> Status | NotYet:
             try:
                 return observe()
             except ConnectError as error:
-                if error.status == 404:  # accepted, not yet started
+                if error.status == NOT_FOUND:  # accepted, not yet started
                     return NotYet(error.message)
                 raise
 
@@ -238,60 +259,18 @@ class Connect:
             hint='see "lab logs connect"',
         )
 
-    def _retrying(self, method: str, path: str, **options: Any) -> Any:
-        return wait_until(
-            lambda: self._request(method, path, **options),
-            timeout_s=CONNECTOR_RUNS_S,
-            what=f"{method} {path} accepted",
-            transient=(Rebalancing,),
-        )
+    def _not_failed(self, name: str) -> Status:
+        status = self.status(name)
+        if status.failure:
+            raise ConnectError(f'connector "{name}" failed: {status.failure}', 'see "lab logs connect"')
+        return status
 
-    def _request(self, method: str, path: str, **options: Any) -> Any:
-        try:
-            response = self._http.request(method, path, **options)
-        except httpx.HTTPError as error:
-            raise ConnectError(
-                f"{method} {self.url}{path} failed: {str(error) or type(error).__name__}",
-                'is the worker up? see "lab status" and "lab logs connect"',
-            ) from error
-        if response.status_code >= 400:
-            raise self._refusal(method, path, response)
-        try:
-            return response.json() if response.content else {}
-        except ValueError as error:
-            raise ConnectError(
-                f"{method} {self.url}{path} gave no JSON: {response.text[:80]!r}", "is it a Connect worker?"
-            ) from error
-
-    def _refusal(self, method: str, path: str, response: httpx.Response) -> ConnectError:
-        try:
-            body = response.json()
-        except ValueError:
-            body = None
-        message = body.get("message") if isinstance(body, dict) else None
-        told = " ".join(str(message or response.text).split())
-        kind = ConnectError
-        if response.status_code == _REBALANCING and "already exists" not in told:
-            kind = Rebalancing
-        return kind(f"{method} {path} gave {response.status_code}: {told}", status=response.status_code)
+    def _tasks_have(self, name: str, config: Mapping[str, str]) -> bool:
+        # What a config provider fills in is not compared.
+        wanted = {key: value for key, value in config.items() if "${" not in value}
+        return all(wanted.items() <= task.items() for task in self.task_configs(name))
 
 
 def _at(name: str) -> str:
     """A connector may have any name; in its path a slash is none."""
     return f"/connectors/{quote(name, safe='')}"
-
-
-def _status(body: dict[str, Any], config: dict[str, str]) -> Status:
-    connector = body["connector"]
-    return Status(
-        name=body["name"],
-        connector_class=config.get("connector.class", "").rpartition(".")[2],
-        state=connector["state"],
-        worker=connector["worker_id"],
-        trace=connector.get("trace", ""),
-        topics=config.get("topics", ""),
-        tasks=tuple(
-            Task(id=t["id"], state=t["state"], worker=t["worker_id"], trace=t.get("trace", ""))
-            for t in body["tasks"]
-        ),
-    )

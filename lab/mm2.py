@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Final
 
 from lab.errors import BadInput, nearest
 from lab.mm2_keys import KNOWN_KEYS, KNOWN_PREFIXES
-from lab.topology import Topology
 
 SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
@@ -18,9 +17,7 @@ HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 HEARTBEATS: Final = "heartbeats"
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
-
-
-_CLASSES: Final = (SOURCE, CHECKPOINT, HEARTBEAT)
+KINDS: Final = {"msc": SOURCE, "cpc": CHECKPOINT, "hbc": HEARTBEAT}  # as the names of files say it
 
 
 def _short_names(full: str) -> tuple[str, str]:
@@ -59,7 +56,7 @@ class Connector:
     def connector_class(self) -> str:
         """Its full name; Connect takes `MirrorSourceConnector` and `MirrorSource` for it as well."""
         given = self.config["connector.class"]
-        return next((full for full in _CLASSES if given in _short_names(full)), given)
+        return next((full for full in KINDS.values() if given in _short_names(full)), given)
 
     @property
     def source_alias(self) -> str:
@@ -192,94 +189,3 @@ def unknown_keys(connector: Connector) -> Iterator[Problem]:
                 message=f'no MM2 connector has the key "{key}"',
                 remedy=nearest(key, [k for k in KNOWN_KEYS if k[:1] == key[:1]]),
             )
-
-
-def problems(connector: Connector, topology: Topology) -> list[Problem]:
-    """What the worker's own validation does not say: each of these runs, and does something else."""
-    found = [
-        *unknown_keys(connector),
-        *_wrong_cluster(connector, topology),
-        *_too_many_replicas(connector, topology),
-    ]
-    return [*found, *_headers(connector, topology)]
-
-
-def nothing_to_mirror(connector: Connector, topics: Iterable[str]) -> Iterator[Problem]:
-    """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`."""
-    if connector.connector_class == SOURCE and not any(connector.selects(topic) for topic in topics):
-        wanted = ", ".join(connector.topic_patterns)
-        interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
-        yield Problem(
-            severity=Severity.ERROR,
-            key="topics",
-            message=(
-                f'no topic of cluster "{connector.source_alias}" matches "{wanted}": '
-                f"the connector would run without tasks and look again after {interval_s} s"
-            ),
-            remedy='create the topic first, e.g. with "lab produce"',
-        )
-
-
-def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem]:
-    """Connect writes where the worker's own producer points, whatever the connector's target is called."""
-    if connector.connector_class != SOURCE:
-        return
-    worker = topology.worker_bootstrap()
-    wanted = connector.config.get("target.cluster.bootstrap.servers", "")
-    actual = connector.config.get("producer.override.bootstrap.servers", worker)
-    wanted_alias, actual_alias = topology.alias_of(wanted), topology.alias_of(actual)
-    if wanted_alias and actual_alias and wanted_alias != actual_alias:
-        yield Problem(
-            severity=Severity.ERROR,
-            key="producer.override.bootstrap.servers",
-            message=(
-                f'mirrored records would be written to cluster "{actual_alias}" ({actual}), '
-                f'not to the target "{wanted_alias}": a worker produces to its own bootstrap.servers'
-            ),
-            remedy=f'set "producer.override.bootstrap.servers": "{wanted}"',
-        )
-
-
-# What each kind of topic that a connector creates on the target has by default.
-_REPLICATION_DEFAULTS: Final = {
-    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
-    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
-    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
-}
-
-
-def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
-    for key, default in _REPLICATION_DEFAULTS.get(connector.connector_class, {}).items():
-        at_source = (
-            key.startswith("offset-syncs") and connector.config.get("offset-syncs.topic.location") != "target"
-        )
-        side = "source" if at_source else "target"
-        alias = topology.alias_of(connector.config.get(f"{side}.cluster.bootstrap.servers", ""))
-        asked = connector.config.get(key, str(default))
-        if alias is None or not asked.isdecimal():
-            continue
-        brokers = len(topology.roles.clusters[alias])
-        if int(asked) > brokers:
-            default_said = "" if key in connector.config else ", MM2's default,"
-            yield Problem(
-                severity=Severity.ERROR,
-                key=key,
-                message=(
-                    f"replication factor {asked}{default_said} is more than the brokers of cluster "
-                    f'"{alias}" ({brokers}): MM2 only logs that it cannot create the topic'
-                ),
-                remedy=f'set "{key}": "{brokers}"',
-            )
-
-
-def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
-    if connector.connector_class != SOURCE:
-        return
-    converter = connector.config.get("header.converter", topology.worker_setting("header.converter"))
-    if converter != BYTES_CONVERTER:
-        yield Problem(
-            severity=Severity.WARNING,
-            key="header.converter",
-            message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
-            remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
-        )

@@ -14,14 +14,13 @@ from subprocess import PIPE
 
 import pytest
 
-from lab.connect import Status
 from lab.harness import Lab
 from lab.kafka import Producer
 from lab.lag import LagWatcher, Sample, watchers
 from lab.mm2 import Connector
 from lab.records import Plan
 from lab.run import Run
-from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
+from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Producing
 from scenarios.commands import COMMAND, lab_command
 
@@ -71,19 +70,11 @@ class Flowing:
     def pause(self) -> None:
         """Until its tasks are paused and have mirrored what they had read."""
         self.lab.connect.pause(self.topic)
-        self._wait_for_tasks("PAUSED")
+        self.lab.connect.wait_until_state(self.topic, "PAUSED")
 
     def resume(self) -> None:
         self.lab.connect.resume(self.topic)
-        self._wait_for_tasks("RUNNING")
-
-    def _wait_for_tasks(self, state: str) -> Status:
-        def observe() -> Status | NotYet:
-            status = self.lab.connect.status(self.topic)
-            there = bool(status.tasks) and all(task.state == state for task in status.tasks)
-            return status if there and status.state == state else NotYet(str(status))
-
-        return wait_until(observe, timeout_s=CONNECTOR_RUNS_S, what=f'connector "{self.topic}" {state}')
+        self.lab.connect.wait_until_state(self.topic, "RUNNING")
 
 
 @pytest.fixture

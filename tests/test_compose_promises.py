@@ -9,7 +9,8 @@ import yaml
 
 from lab import topology
 from lab.images import wanted
-from lab.mm2 import Severity, problems, read_connector
+from lab.mm2 import Severity, read_connector
+from lab.mm2_problems import problems
 from lab.project import COMPOSE, ROOT, VERSIONS, kafka_version, versions
 from lab.topology import interpolate
 

@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from lab import connect as connect_module
-from lab.connect import Connect, ConnectError, Objection, Rebalancing, Status, Task
+from lab.connect import Connect, ConnectError, Objection, Rebalancing
 from lab.mm2 import Connector
+from lab.mm2_status import Status, Task
 from lab.wait import TimedOut
 
 URL = "http://127.0.0.1:28082"

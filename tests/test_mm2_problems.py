@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from lab import topology
-from lab.mm2 import Connector, Problem, Severity, nothing_to_mirror, problems
+from lab.mm2 import Connector, Problem, Severity
+from lab.mm2_problems import nothing_to_mirror, problems
 from lab.topology import Topology
 from tests.written_topology import write
 

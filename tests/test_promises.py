@@ -15,39 +15,18 @@ from lab.project import ROOT
 # From low to high: a module or package imports only what stands above it here. One order for all
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
-    *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "verdict", "run"),
-    *("leases", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "connect"),
-    *(
-        "kafka",
-        "external",
-        "spark",
-        "flow",
-        "spark_cluster",
-        "offsets",
-        "parity",
-        "internals",
-        "lag",
-        "images",
-    ),
-    *(
-        "workload",
-        "evidence",
-        "checks",
-        "workings",
-        "figures",
-        "verification",
-        "streaming",
-        "harness",
-        "bench",
-        "cli",
-    ),
-    *("__main__",),
+    *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_problems"),
+    *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
+    *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "rest", "connect"),
+    *("kafka", "external", "spark", "flow", "spark_cluster", "offsets", "parity", "internals", "lag"),
+    *("connectors", "images", "workload", "evidence", "checks", "workings", "figures", "verification"),
+    *("streaming", "harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
     "python_on_whales": {"engine"},
-    "httpx": {"connect", "setup"},
+    "httpx": {"rest", "setup"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
         "spark",

@@ -1,101 +1,103 @@
-"""mm2 deploy, undeploy, status, validate: connectors as commands."""
+"""mm2 deploy, undeploy, redeploy, status, validate, diff: connectors as commands."""
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from lab.cli import console
+from lab.cli import console, mm2_states
+from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
-from lab.connect import Status
-from lab.errors import BadInput, LabError, nearest
+from lab.errors import BadInput, LabError
 from lab.harness import Lab
-from lab.mm2 import Connector, Problem, Severity, nothing_to_mirror, problems, read_connector
+from lab.mm2 import Connector, Problem, Severity, read_connector
+from lab.mm2_plan import Plan, differences
+from lab.mm2_status import Status
 
 app = typer.Typer(no_args_is_help=True)
+mm2_states.register(app)
 
 
 def register(program: typer.Typer) -> None:
     program.add_typer(app, name="mm2", help="MM2's connectors on Connect.")
 
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME]...",
-        help="A connector of the topology or a JSON file; all of the topology's if not given.",
-    ),
-]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the file; KEY= takes it away."),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Deploy although validation objects, and wait for nothing.")
 ]
 
 
 @app.command()
 def deploy(
-    names: Names = None,
-    changes: Set = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Deploy although validation objects, and wait for nothing.")
-    ] = False,
-    name: Name = None,
-    json: Json = False,
+    names: Names = None, changes: Set = None, force: Force = False, name: Name = None, json: Json = False
 ) -> None:
-    """Validate connectors, PUT them to Connect and wait until their tasks run."""
+    """Validate connectors, PUT those that differ from their files, and wait until their tasks run."""
     lab = Lab.attach(name)
     lab.topology.require_writable("deploying connectors")
-    steps = console.Steps()
     chosen = _chosen(lab, names, changes)
     if not force:
-        for connector in chosen:
-            _refuse(connector, _problems(lab, connector))
-    deployed: list[Status] = []
-    for connector in chosen:
-        with console.step(steps, f"deploy {connector.name}"):
-            deployed.append(lab.deploy(connector, wait=not force))
-    console.show({"connectors": deployed}, as_json=json, text=lambda: _table(deployed))
-    if not json:
-        first = chosen[0]
-        topic = first.config.get("topics", "").split(",")[0]
-        if topic.isidentifier():
-            console.suggest(
-                f"lab consume {first.remote_topic(topic)} --cluster {first.target_alias}",
-                "reads what arrives",
-            )
+        _refuse(lab.connectors.problems(chosen))
+    _deploy(lab, chosen, force=force, json=json)
 
 
 @app.command()
 def undeploy(names: Names = None, name: Name = None, json: Json = False) -> None:
-    """Delete connectors from Connect; one that is not there is said, not an error."""
+    """Delete connectors from Connect; one that is not there is a warning, not an error."""
     lab = Lab.attach(name)
     lab.topology.require_writable("undeploying connectors")
-    there = lab.connect.names()
-    asked = [_name(lab, text) for text in names or lab.topology.connector_files()]
-    for connector in asked:
-        if connector in there:
-            lab.connect.delete(connector)
-    data = {"undeployed": [n for n in asked if n in there], "not_there": [n for n in asked if n not in there]}
+    gone, absent = _undeploy(lab, lab.connectors.names.connectors(names, lab.connect.names()))
 
     def text() -> None:
-        for connector in asked:
-            console.line(f"{connector} {'undeployed' if connector in there else 'was not deployed'}")
+        for connector in gone:
+            console.line(f"{connector}: undeployed")
+        for connector in absent:
+            console.line(f"warning: {connector} was not deployed")
+
+    console.show({"undeployed": gone, "not_there": absent}, as_json=json, text=text)
+
+
+@app.command()
+def redeploy(
+    names: Names = None, changes: Set = None, force: Force = False, name: Name = None, json: Json = False
+) -> None:
+    """Delete connectors and deploy them again; they go on from where Connect last committed."""
+    lab = Lab.attach(name)
+    lab.topology.require_writable("redeploying connectors")
+    chosen = _chosen(lab, names, changes)
+    if not force:
+        _refuse(lab.connectors.problems(chosen))
+    _undeploy(lab, [connector.name for connector in chosen])
+    _deploy(lab, chosen, force=force, json=json)
+
+
+@app.command()
+def status(names: Names = None, name: Name = None, json: Json = False) -> None:
+    """What the workers say of each connector and task. It is no evidence that records arrive."""
+    lab = Lab.attach(name)
+    found = {status.name: status for status in lab.connect.statuses()}
+    asked = lab.connectors.names.connectors(names, found) if names else list(found)
+    data = {
+        "connectors": [found[one] for one in asked if one in found],
+        "not_there": [one for one in asked if one not in found],
+    }
+
+    def text() -> None:
+        rows = [mm2_states.row(found[n]) if n in found else (n, "not deployed", "", "", "") for n in asked]
+        console.table("Connectors", mm2_states.COLUMNS, rows, empty="none is deployed")
 
     console.show(data, as_json=json, text=text)
 
 
 @app.command()
-def status(name: Name = None, json: Json = False) -> None:
-    """What the worker says of each connector and task. It is no evidence that records arrive."""
-    found = Lab.attach(name).connect.statuses()
-    console.show({"connectors": found}, as_json=json, text=lambda: _table(found))
-
-
-@app.command()
 def validate(names: Names = None, changes: Set = None, name: Name = None, json: Json = False) -> None:
-    """Ask the worker, then look for what it misses: keys nobody knows, records in the wrong cluster, …"""
+    """Ask the worker, then look for what it misses: wrong cluster, replicas, converters, loops, …"""
     lab = Lab.attach(name)
-    found = {connector.name: _problems(lab, connector) for connector in _chosen(lab, names, changes)}
+    found = lab.connectors.problems(_chosen(lab, names, changes))
 
     def text() -> None:
         for connector, its in found.items():
@@ -107,7 +109,31 @@ def validate(names: Names = None, changes: Set = None, name: Name = None, json: 
                 )
 
     console.show({"connectors": found}, as_json=json, text=text)
-    if any(problem.severity is Severity.ERROR for its in found.values() for problem in its):
+    if any(_errors(its) for its in found.values()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def diff(names: Names = None, changes: Set = None, name: Name = None, json: Json = False) -> None:
+    """Where a connector's file and its config on the workers differ; exit code 1 if they do."""
+    lab = Lab.attach(name)
+    chosen, live = _chosen(lab, names, changes), lab.connect.deployed()
+    found = {c.name: differences(c, live[c.name].config) for c in chosen if c.name in live}
+    absent = [connector.name for connector in chosen if connector.name not in live]
+    shown = {
+        connector: [dict(zip(("key", "file", "live"), (d.key, *d.shown), strict=True)) for d in its]
+        for connector, its in found.items()
+    }
+
+    def text() -> None:
+        for connector, its in found.items():
+            rows = [(d.key, *d.shown) for d in its]
+            console.table(connector, ("key", "file", "deployed"), rows, empty="as in its file")
+        for connector in absent:
+            console.line(f"{connector}: not deployed")
+
+    console.show({"connectors": shown, "not_there": absent}, as_json=json, text=text)
+    if absent or any(found.values()):
         raise typer.Exit(1)
 
 
@@ -120,52 +146,84 @@ def _chosen(lab: Lab, names: list[str] | None, changes: list[str] | None) -> lis
                 f'"{change}" is not KEY=VALUE', "e.g. --set tasks.max=2, or --set tasks.max= to take it away"
             )
         overrides[key] = value or None
-    files = lab.topology.connector_files()
-    chosen = []
-    for text in names or list(files):
-        path = files.get(text) or Path(text)
-        if text not in files and not path.is_file():
-            raise BadInput(f'no connector and no file named "{text}"', nearest(text, list(files)))
-        chosen.append(read_connector(path).with_overrides(overrides))
+    chosen = [read_connector(path).with_overrides(overrides) for path in lab.connectors.names.paths(names)]
     if not chosen:
         raise BadInput(f'topology "{lab.topology.name}" has no connector files', "name a JSON file")
     return chosen
 
 
-def _name(lab: Lab, text: str) -> str:
-    """A connector's own name, whether it was given by name or by file."""
-    path = lab.topology.connector_files().get(text) or Path(text)
-    return read_connector(path).name if path.is_file() else text
+def _undeploy(lab: Lab, asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those that are gone now, and those that were not there."""
+    there = lab.connect.names()
+    steps = console.Steps()
+    for connector in asked:
+        if connector in there:
+            with console.step(steps, f"undeploy {connector}"):
+                lab.connect.delete(connector)
+                lab.connect.wait_until_gone(connector)
+    return [c for c in asked if c in there], [c for c in asked if c not in there]
 
 
-def _problems(lab: Lab, connector: Connector) -> list[Problem]:
-    own = problems(connector, lab.topology)
-    if connector.source_alias in lab.topology.roles.clusters:
-        own += nothing_to_mirror(connector, lab.cluster(connector.source_alias).topic_names())
-    objections = lab.connect.validate(connector)
-    return [
-        *(
-            Problem(severity=Severity.ERROR, key=o.key, message=o.message, remedy="the worker refuses it")
-            for o in objections
-        ),
-        *own,
+def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -> None:
+    steps = console.Steps()
+    plans = lab.connectors.plans(chosen)
+    for plan in plans:  # all first, so that they start side by side
+        lab.connectors.carry_out(plan)
+    rows: list[tuple[Plan, Status | None, str]] = []
+    for plan in plans:
+        connector = plan.connector
+        if force:
+            rows.append((plan, None, "not waited for"))
+            continue
+        with console.step(steps, f"{connector.name} runs"):
+            running = lab.connectors.wait(connector, changed=bool(plan.changed))
+        note = "" if running.tasks else (lab.connectors.why_idle(connector) or "")
+        rows.append((plan, running, note))
+    data = [
+        {
+            **(asdict(running) if running else {"name": plan.connector.name}),
+            "done": plan.said,
+            "changed": plan.changed,
+            "note": note,
+        }
+        for plan, running, note in rows
     ]
 
+    def text() -> None:
+        for plan, running, note in rows:
+            tasks = "" if running is None else f" ({_count(len(running.tasks))})"
+            console.line(f"{plan.connector.name}: {plan.said}{tasks}" + (f"; {note}" if note else ""))
+        _suggest(chosen)
 
-def _refuse(connector: Connector, found: list[Problem]) -> None:
-    errors = [problem for problem in found if problem.severity is Severity.ERROR]
-    if errors:
-        first, more = errors[0], len(errors) - 1
-        others = f' (and {more} more: "lab mm2 validate {connector.name}")' if more else ""
-        raise LabError(
-            f'connector "{connector.name}": {first.key}: {first.message}{others}',
-            f"{first.remedy}; --force deploys it all the same",
-        )
+    console.show({"connectors": data}, as_json=json, text=text)
 
 
-def _table(statuses: list[Status]) -> None:
-    rows = [
-        (s.name, s.state, ", ".join(f"{t.id} {t.state}" for t in s.tasks) or "none", s.failure or "")
-        for s in statuses
-    ]
-    console.table("Connectors", ("name", "state", "tasks", "error"), rows, empty="none is deployed")
+def _count(tasks: int) -> str:
+    return f"{tasks or 'no'} task{'' if tasks == 1 else 's'}"
+
+
+def _suggest(chosen: Sequence[Connector]) -> None:
+    for connector in chosen:
+        topic = connector.config.get("topics", "").split(",")[0]
+        if topic.isidentifier():
+            console.suggest(
+                f"lab consume {connector.remote_topic(topic)} --cluster {connector.target_alias}",
+                "reads what arrives",
+            )
+            return
+
+
+def _errors(found: Sequence[Problem]) -> list[Problem]:
+    return [problem for problem in found if problem.severity is Severity.ERROR]
+
+
+def _refuse(found: Mapping[str, Sequence[Problem]]) -> None:
+    """Before any of them is deployed."""
+    for connector, its in found.items():
+        if errors := _errors(its):
+            first, more = errors[0], len(errors) - 1
+            others = f' (and {more} more: "lab mm2 validate {connector}")' if more else ""
+            raise LabError(
+                f'connector "{connector}": {first.key}: {first.message}{others}',
+                f"{first.remedy}; --force deploys it all the same",
+            )

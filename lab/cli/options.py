@@ -7,6 +7,7 @@ import typer
 
 from lab import leases, topology
 from lab.errors import BadInput
+from lab.mm2_names import Names
 
 
 def _labs(incomplete: str) -> list[str]:
@@ -17,11 +18,30 @@ def _topologies(incomplete: str) -> list[str]:
     return [name for name in topology.names() if name.startswith(incomplete)]
 
 
+def _connectors(context: typer.Context, incomplete: str) -> list[str]:
+    """Files and source aliases of the lab that is named, or of the only one."""
+    known = leases.names()
+    name = context.params.get("name") or (known[0] if len(known) == 1 else "")
+    if name not in known:
+        return []
+    lease = leases.leased(name) or {}
+    names = Names.of(topology.load(lease["LAB_TOPOLOGY"]))
+    return [known for known in (*names.files, *names.aliases) if known.startswith(incomplete)]
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Name = Annotated[
     str | None,
     typer.Option(
         "--name", envvar="LAB_NAME", help="The lab; needed when several are up.", autocompletion=_labs
+    ),
+]
+Connectors = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME]...",
+        help="A connector, a JSON file, or a source cluster's alias for all of its connectors.",
+        autocompletion=_connectors,
     ),
 ]
 TopologyName = Annotated[

@@ -24,7 +24,8 @@ from lab.setup import require_engine, require_memory
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
-    from lab.connect import Status
+    from lab.connectors import Connectors
+    from lab.mm2_status import Status
     from lab.flow import Flow
     from lab.verification import Judged
 
@@ -106,15 +107,17 @@ class Lab(Parts):
         self.close()
         return ending.bring_down(self.name)
 
+    @property
+    def connectors(self) -> Connectors:
+        from lab.connectors import Connectors
+
+        return Connectors(self.topology, self.connect, self.cluster)
+
     def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
         """PUT the connector and wait until it and all its tasks run."""
         self.topology.require_writable("deploying a connector")
         self.connect.deploy(connector)
-        if not wait:
-            return self.connect.status(connector.name)
-        # Without a consumer group in the source there is nothing to translate, and no task for it.
-        needs_tasks = connector.connector_class != CHECKPOINT
-        return self.connect.wait_until_runs(connector.name, needs_tasks=needs_tasks)
+        return self.connectors.wait(connector) if wait else self.connect.status(connector.name)
 
     def verify(
         self,

@@ -20,7 +20,8 @@ from pyspark.sql.window import Window
 from lab.connect import ConnectError
 from lab.engine import EngineError
 from lab.harness import Lab
-from lab.mm2 import BYTES_CONVERTER, Severity, problems
+from lab.mm2 import BYTES_CONVERTER, Severity
+from lab.mm2_problems import problems
 from lab.spark import topic_frame
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import HEADER, Plan, produce

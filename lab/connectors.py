@@ -1,0 +1,148 @@
+"""MM2's connectors on a Connect cluster: judged, brought to what their files say, and waited for."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lab.connect import Connect
+from lab.errors import BadInput, nearest
+from lab.kafka import Cluster
+from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Problem, Severity
+from lab.mm2_names import Names
+from lab.mm2_plan import Plan, plan
+from lab.mm2_positions import Position, assigned, committed, positions
+from lab.mm2_problems import nothing_to_mirror, problems
+from lab.mm2_status import Status
+from lab.mm2_together import problems_between
+from lab.parity import is_mirrored, is_synced_group
+from lab.topology import Topology
+
+# With these off a connector runs without tasks, and says nothing of it.
+_SWITCHES: Final = {CHECKPOINT: "emit.checkpoints.enabled", HEARTBEAT: "emit.heartbeats.enabled"}
+
+
+@dataclass(frozen=True)
+class Connectors:
+    topology: Topology
+    connect: Connect
+    cluster: Callable[[str], Cluster]
+
+    @property
+    def names(self) -> Names:
+        return Names.of(self.topology)
+
+    def live(self) -> list[Connector]:
+        return [Connector(name=name, config=it.config) for name, it in self.connect.deployed().items()]
+
+    def named(self, names: list[str] | None) -> list[str]:
+        """Connectors that are deployed: those named, or all; one that is not there is refused."""
+        there = self.connect.names()
+        asked = self.names.connectors(names, there) if names else there
+        for name in asked:
+            if name not in there:
+                raise BadInput(f'no connector "{name}" is deployed', nearest(name, there))
+        return asked
+
+    # -- judging ---------------------------------------------------------------------------------
+
+    def problems(self, chosen: Sequence[Connector]) -> dict[str, list[Problem]]:
+        """What the worker says against each, then what it misses."""
+        topics = {alias: self.cluster(alias).topic_names() for alias in self._clusters(chosen)}
+        between = problems_between(
+            chosen, self.live(), sorted({topic for names in topics.values() for topic in names})
+        )
+        return {
+            connector.name: [
+                *self._objections(connector),
+                *problems(connector, self.topology),
+                *self._no_topic(connector, topics),
+                *between[connector.name],
+            ]
+            for connector in chosen
+        }
+
+    def _no_topic(self, connector: Connector, topics: Mapping[str, list[str]]) -> Iterator[Problem]:
+        if connector.source_alias in topics:  # else it is a cluster that this lab does not know
+            yield from nothing_to_mirror(connector, topics[connector.source_alias])
+
+    def _clusters(self, chosen: Sequence[Connector]) -> set[str]:
+        named = {alias for one in chosen for alias in (one.source_alias, one.target_alias)}
+        return named & set(self.topology.roles.clusters)
+
+    def _objections(self, connector: Connector) -> list[Problem]:
+        return [
+            Problem(severity=Severity.ERROR, key=o.key, message=o.message, remedy="the worker refuses it")
+            for o in self.connect.validate(connector)
+        ]
+
+    # -- doing -----------------------------------------------------------------------------------
+
+    def plans(self, chosen: Sequence[Connector]) -> list[Plan]:
+        there = self.connect.deployed()
+        return [plan(connector, there.get(connector.name)) for connector in chosen]
+
+    def carry_out(self, plan: Plan) -> None:
+        """What the plan says; `wait` then waits until it is true."""
+        name = plan.connector.name
+        before = self.connect.status(name) if plan.changed or plan.restart else None
+        if plan.create or plan.changed:
+            self.connect.deploy(plan.connector)
+        for part in plan.restart:
+            self.connect.restart(name, part)
+        if plan.resume:
+            self.connect.resume(name)
+        if before is not None and before.failure:
+            self.connect.wait_until_news(before)
+
+    def wait(self, connector: Connector, *, changed: bool = False) -> Status:
+        """Until it and its tasks run; without tasks where MM2 has nothing to do for it."""
+        return self.connect.wait_until_runs(
+            connector.name,
+            idle=self.why_idle(connector) is not None,
+            config=connector.config if changed else None,
+        )
+
+    def restart(self, name: str) -> Status:
+        """The connector and then each of its tasks, failed or not."""
+        before = self.connect.status(name)
+        for part in (None, *(task.id for task in before.tasks)):
+            self.connect.restart(name, part)
+        if before.failure:
+            self.connect.wait_until_news(before)
+        return self.wait(Connector(name=name, config=self.connect.config(name)))
+
+    def why_idle(self, connector: Connector) -> str | None:
+        """Why MM2 gives this connector no task at present, if it gives it none."""
+        kind, config = connector.connector_class, connector.config
+        switch = _SWITCHES.get(kind, "enabled")
+        if "false" in (config.get("enabled"), config.get(switch)):
+            return f'"{switch}" is false'
+        if connector.source_alias not in self.topology.roles.clusters:
+            return None
+        source = self.cluster(connector.source_alias)
+        if kind == SOURCE:
+            found = list(nothing_to_mirror(connector, source.topic_names()))
+            return "no topic matches yet" if found else None
+        if kind != CHECKPOINT:
+            return None
+        interval_s = config.get("refresh.groups.interval.seconds", "600")
+        groups = (group for group in source.group_states() if is_synced_group(connector, group))
+        if any(self._reads_mirrored(source, group, connector) for group in groups):
+            return None
+        return f"no consumer group has offsets in a mirrored topic yet; MM2 looks again every {interval_s} s"
+
+    def _reads_mirrored(self, source: Cluster, group: str, connector: Connector) -> bool:
+        return any(is_mirrored(connector, topic) for topic, _ in source.group_offsets(group))
+
+    # -- how far ---------------------------------------------------------------------------------
+
+    def positions(self, name: str) -> list[Position] | None:
+        """What Connect has committed for each source partition; None if the connector keeps no positions."""
+        connector = Connector(name=name, config=self.connect.config(name))
+        if connector.connector_class != SOURCE:
+            return None
+        done = committed(self.connect.offsets(name))
+        mirrored = set(assigned(self.connect.task_configs(name)))
+        source = self.cluster(connector.source_alias)
+        ends = source.offsets_of({topic for topic, _ in {*done, *mirrored}})
+        return positions(done, mirrored, {place: offsets.end for place, offsets in ends.items()})

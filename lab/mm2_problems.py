@@ -1,0 +1,124 @@
+"""What the worker does not say against one connector: each of these runs, and does something else."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from lab.mm2 import (
+    BYTES_CONVERTER,
+    CHECKPOINT,
+    HEARTBEAT,
+    SOURCE,
+    Connector,
+    Problem,
+    Severity,
+    unknown_keys,
+)
+from lab.topology import Topology
+
+
+def problems(connector: Connector, topology: Topology) -> list[Problem]:
+    """What is wrong with a connector by itself, in the order of its keys' weight."""
+    return [
+        *unknown_keys(connector),
+        *_wrong_cluster(connector, topology),
+        *_too_many_replicas(connector, topology),
+        *_converters(connector, topology),
+        *_headers(connector, topology),
+    ]
+
+
+def nothing_to_mirror(connector: Connector, topics: Iterable[str]) -> Iterator[Problem]:
+    """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`."""
+    if connector.connector_class == SOURCE and not any(connector.selects(topic) for topic in topics):
+        wanted = ", ".join(connector.topic_patterns)
+        interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
+        yield Problem(
+            severity=Severity.ERROR,
+            key="topics",
+            message=(
+                f'no topic of cluster "{connector.source_alias}" matches "{wanted}": '
+                f"the connector would run without tasks and look again after {interval_s} s"
+            ),
+            remedy='create the topic first, e.g. with "lab produce"',
+        )
+
+
+def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    """Connect writes where the worker's own producer points, whatever the connector's target is called."""
+    if connector.connector_class != SOURCE:
+        return
+    worker = topology.worker_bootstrap()
+    wanted = connector.config.get("target.cluster.bootstrap.servers", "")
+    actual = connector.config.get("producer.override.bootstrap.servers", worker)
+    wanted_alias, actual_alias = topology.alias_of(wanted), topology.alias_of(actual)
+    if wanted_alias and actual_alias and wanted_alias != actual_alias:
+        yield Problem(
+            severity=Severity.ERROR,
+            key="producer.override.bootstrap.servers",
+            message=(
+                f'mirrored records would be written to cluster "{actual_alias}" ({actual}), '
+                f'not to the target "{wanted_alias}": a worker produces to its own bootstrap.servers'
+            ),
+            remedy=f'set "producer.override.bootstrap.servers": "{wanted}"',
+        )
+
+
+# What each kind of topic that a connector creates on the target has by default.
+_REPLICATION_DEFAULTS: Final = {
+    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
+    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
+    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
+}
+
+
+def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    for key, default in _REPLICATION_DEFAULTS.get(connector.connector_class, {}).items():
+        at_source = (
+            key.startswith("offset-syncs") and connector.config.get("offset-syncs.topic.location") != "target"
+        )
+        side = "source" if at_source else "target"
+        alias = topology.alias_of(connector.config.get(f"{side}.cluster.bootstrap.servers", ""))
+        asked = connector.config.get(key, str(default))
+        if alias is None or not asked.isdecimal():
+            continue
+        brokers = len(topology.roles.clusters[alias])
+        if int(asked) > brokers:
+            default_said = "" if key in connector.config else ", MM2's default,"
+            yield Problem(
+                severity=Severity.ERROR,
+                key=key,
+                message=(
+                    f"replication factor {asked}{default_said} is more than the brokers of cluster "
+                    f'"{alias}" ({brokers}): MM2 only logs that it cannot create the topic'
+                ),
+                remedy=f'set "{key}": "{brokers}"',
+            )
+
+
+def _converters(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    """MM2's records are bytes on both sides; any other converter writes something else on the target."""
+    for key in ("key.converter", "value.converter"):
+        converter = connector.config.get(key, topology.worker_setting(key))
+        if converter == BYTES_CONVERTER:
+            continue
+        whose = "" if key in connector.config else ", the worker's,"
+        told = f"{converter.rpartition('.')[2]}{whose} changes" if converter else "the worker's may change"
+        yield Problem(
+            severity=Severity.ERROR if converter else Severity.WARNING,
+            key=key,
+            message=f"{told} the bytes of each record: only ByteArrayConverter leaves them as they are",
+            remedy=f'set "{key}": "{BYTES_CONVERTER}"',
+        )
+
+
+def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
+    if connector.connector_class != SOURCE:
+        return
+    converter = connector.config.get("header.converter", topology.worker_setting("header.converter"))
+    if converter != BYTES_CONVERTER:
+        yield Problem(
+            severity=Severity.WARNING,
+            key="header.converter",
+            message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
+            remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
+        )

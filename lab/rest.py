@@ -1,0 +1,79 @@
+"""Requests to a Connect worker over HTTP, and what its refusals mean."""
+
+from typing import Any, Final, Self
+
+import httpx
+
+from lab.errors import LabError
+from lab.wait import CONNECTOR_RUNS_S, wait_until
+
+REQUEST_S: Final = 30.0  # validation opens admin clients to both clusters and is slow when one is down
+NOT_FOUND: Final = 404
+NO_SUCH_METHOD: Final = 405
+_REBALANCING: Final = 409
+
+
+class ConnectError(LabError):
+    """The worker did not answer, or refused."""
+
+    def __init__(self, message: str, hint: str | None = None, status: int | None = None) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+
+class Rebalancing(ConnectError):
+    """409 while workers agree on who runs what; the same request succeeds a little later."""
+
+
+class Rest:
+    """A worker's REST API without its words."""
+
+    def __init__(self, url: str, *, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(base_url=self.url, timeout=REQUEST_S, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _retrying(self, method: str, path: str, **options: Any) -> Any:
+        return wait_until(
+            lambda: self._request(method, path, **options),
+            timeout_s=CONNECTOR_RUNS_S,
+            what=f"{method} {path} accepted",
+            transient=(Rebalancing,),
+        )
+
+    def _request(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise ConnectError(
+                f"{method} {self.url}{path} failed: {str(error) or type(error).__name__}",
+                'is the worker up? see "lab status" and "lab logs connect"',
+            ) from error
+        if response.status_code >= 400:
+            raise self._refusal(method, path, response)
+        try:
+            return response.json() if response.content else {}
+        except ValueError as error:
+            raise ConnectError(
+                f"{method} {self.url}{path} gave no JSON: {response.text[:80]!r}", "is it a Connect worker?"
+            ) from error
+
+    def _refusal(self, method: str, path: str, response: httpx.Response) -> ConnectError:
+        try:
+            body = response.json()
+        except ValueError:
+            body = None
+        message = body.get("message") if isinstance(body, dict) else None
+        told = " ".join(str(message or response.text).split())
+        kind = ConnectError
+        if response.status_code == _REBALANCING and "already exists" not in told:
+            kind = Rebalancing
+        return kind(f"{method} {path} gave {response.status_code}: {told}", status=response.status_code)
