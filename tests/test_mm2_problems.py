@@ -8,7 +8,7 @@ from lab import topology
 from lab.mm2 import Connector, Problem, Severity
 from lab.mm2_problems import nothing_to_mirror, problems
 from lab.topology import Topology
-from tests.written_topology import write
+from tests.written_topology import VALID, write
 
 SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
@@ -26,6 +26,8 @@ RIGHT = {
     "producer.override.bootstrap.servers": "broker2:29093",
     "replication.factor": "1",
     "offset-syncs.topic.replication.factor": "1",
+    "key.converter": BYTES,
+    "value.converter": BYTES,
     "header.converter": BYTES,
 }
 
@@ -140,6 +142,44 @@ def test_a_header_converter_that_mangles_bytes_is_a_warning(basic: Topology, con
             remedy=f'set "header.converter": "{BYTES}"',
         )
     ]
+
+
+@pytest.mark.parametrize("kind", [SOURCE, CHECKPOINT, HEARTBEAT])
+@pytest.mark.parametrize("key", ["key.converter", "value.converter"])
+def test_a_converter_that_changes_bytes_is_an_error(basic: Topology, kind: str, key: str) -> None:
+    """Of each connector: a checkpoint in JSON cannot be decoded either."""
+    factors = dict.fromkeys(
+        ("checkpoints.topic.replication.factor", "heartbeats.topic.replication.factor"), "1"
+    )
+    json = connector(
+        **{**factors, "connector.class": kind, key: "org.apache.kafka.connect.json.JsonConverter"}
+    )
+
+    assert problems(json, basic) == [
+        Problem(
+            severity=Severity.ERROR,
+            key=key,
+            message="JsonConverter changes the bytes of each record: "
+            "only ByteArrayConverter leaves them as they are",
+            remedy=f'set "{key}": "{BYTES}"',
+        )
+    ]
+
+
+def test_without_a_converter_of_its_own_a_connector_has_the_workers(basic: Topology, tmp_path: Path) -> None:
+    """Of basic-mirror's workers it is the right one; of the written topology's nobody knows it."""
+    its_own = connector(**{"key.converter": None, "value.converter": None, "header.converter": None})
+    elsewhere = topology.read(write(tmp_path, "two-and-one"))
+    json = "CONNECT_VALUE_CONVERTER: org.apache.kafka.connect.json.JsonConverter"
+    text = VALID.replace("CONNECT_BOOTSTRAP", f"{json}, CONNECT_BOOTSTRAP")
+
+    assert [problem.key for problem in problems(its_own, basic)] == ["header.converter"]
+    assert [(p.severity, p.key) for p in problems(its_own, elsewhere)] == [
+        (Severity.WARNING, key) for key in ("key.converter", "value.converter", "header.converter")
+    ]
+    told = problems(its_own, topology.read(write(tmp_path, "json", text)))[1]
+    assert told.severity is Severity.ERROR
+    assert told.message.startswith("JsonConverter, the worker's, changes the bytes")
 
 
 def test_checkpoints_carry_no_headers_to_mangle(basic: Topology) -> None:

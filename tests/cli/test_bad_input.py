@@ -109,7 +109,7 @@ CASES = {
     ),
     "an unknown command of mm2": (
         ["mm2", "delpoy"],
-        "No such command 'delpoy'. Did you mean 'deploy', 'undeploy'?",
+        "No such command 'delpoy'. Did you mean 'deploy', 'undeploy', 'redeploy'?",
         '"lab mm2 --help" shows what it takes',
     ),
     "no lab to ask": (["status"], "no lab is up", 'start one: "lab up basic-mirror"'),

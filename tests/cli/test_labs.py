@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import program as cli
+from lab.project import COMPOSE
 
 Captured = pytest.CaptureFixture[str]
 
@@ -93,8 +94,14 @@ def test_the_lab_may_be_named_by_the_environment(
             'error: topology "basic-mirror" has no cluster "sorce"\nhint: did you mean "source"?\n',
         ),
         (
+            ["mm2", "deploy", "target"],
+            'error: of the connectors of source "target" mm2-msc-target.json, mm2-cpc-target.json, '
+            "mm2-hbc-target.json are missing\n"
+            f"hint: write them into {COMPOSE}/basic-mirror/connectors\n",
+        ),
+        (
             ["mm2", "deploy", "tset_mirror"],
-            'error: no connector and no file named "tset_mirror"\nhint: did you mean "test_mirror"?\n',
+            'error: no connector, no file and no source named "tset_mirror"\nhint: did you mean "test_mirror"?\n',
         ),
     ],
 )
