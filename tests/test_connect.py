@@ -8,6 +8,7 @@ import pytest
 
 from lab import connect as connect_module
 from lab.connect import Connect, ConnectError, Objection, Rebalancing
+from lab.errors import BadInput
 from lab.mm2 import Connector
 from lab.mm2_status import Status, Task
 from lab.wait import TimedOut
@@ -151,8 +152,11 @@ def test_a_slash_in_a_connectors_name_is_no_path() -> None:
         (lambda c: c.pause("orders"), "PUT /connectors/orders/pause"),
         (lambda c: c.resume("orders"), "PUT /connectors/orders/resume"),
         (lambda c: c.stop("orders"), "PUT /connectors/orders/stop"),
+        (lambda c: c.restart("orders"), "POST /connectors/orders/restart"),
+        (lambda c: c.restart("orders", 0), "POST /connectors/orders/tasks/0/restart"),
+        (lambda c: c.reset_offsets("orders"), "DELETE /connectors/orders/offsets"),
     ],
-    ids=["delete", "pause", "resume", "stop"],
+    ids=["delete", "pause", "resume", "stop", "restart", "restart of a task", "reset"],
 )
 def test_an_empty_answer_is_enough(call: Callable[[Connect], None], line: str) -> None:
     worker = Worker(httpx.Response(204))
@@ -313,3 +317,74 @@ def test_names_versions_and_offsets_are_read() -> None:
     assert connect(Worker(ok(["b", "a"]))).names() == ["a", "b"]
     assert connect(Worker(ok({"version": "3.9.1", "commit": "x"}))).version() == "3.9.1"
     assert connect(Worker(ok({"offsets": offsets}))).offsets("orders") == offsets
+
+
+@pytest.mark.parametrize(
+    ("call", "doing", "since"),
+    [
+        (lambda c: c.stop("orders"), "stopping a connector", "3.5"),
+        (lambda c: c.offsets("orders"), "reading a connector's offsets", "3.5"),
+        (lambda c: c.reset_offsets("orders"), "resetting a connector's offsets", "3.6"),
+    ],
+    ids=["stop", "offsets", "reset"],
+)
+@pytest.mark.parametrize("code", [404, 405])
+def test_what_an_older_worker_cannot_do_is_said_with_versions(
+    call: Callable[[Connect], object], doing: str, since: str, code: int
+) -> None:
+    worker = Worker(httpx.Response(code), ok(["orders"]), ok({"version": "3.4.0"}))
+
+    with pytest.raises(BadInput) as caught:
+        call(connect(worker))
+
+    assert caught.value.message == f"{doing} needs Kafka {since} or later on the workers; this one has 3.4.0"
+    assert caught.value.hint == '"lab up --kafka VERSION" starts another'
+
+
+def test_a_connector_that_is_not_there_is_no_question_of_versions() -> None:
+    worker = Worker(httpx.Response(404, json=NOT_FOUND), ok(["other"]))
+
+    with pytest.raises(ConnectError, match=r"gave 404: No status found for connector orders$"):
+        connect(worker).offsets("orders")
+
+
+@pytest.mark.parametrize(
+    ("state", "seen"),
+    [
+        ("PAUSED", status("PAUSED", ("PAUSED", ""), ("PAUSED", ""))),
+        ("PAUSED", status("PAUSED")),
+        ("STOPPED", status("STOPPED")),
+    ],
+)
+def test_a_state_is_real_when_all_tasks_are_in_it(state: str, seen: dict[str, object]) -> None:
+    halfway = status(state, (state, ""), ("RUNNING", ""))
+    worker = Worker(ok(status("RUNNING", ("RUNNING", ""))), ok(halfway), ok(seen))
+
+    assert connect(worker).wait_until_state("orders", state).state == state
+    assert len(worker.asked) == 3
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_stopped_connector_with_a_task_is_not_stopped_yet() -> None:
+    with pytest.raises(TimedOut, match=r'connector "orders" STOPPED; last seen: '):
+        connect(Worker(ok(status("STOPPED", ("STOPPED", ""))))).wait_until_state("orders", "STOPPED")
+
+
+def test_a_task_that_failed_never_reaches_a_state() -> None:
+    worker = Worker(ok(status("PAUSED", ("FAILED", "E: x"))))
+
+    with pytest.raises(ConnectError, match=r'^connector "orders" failed: E: x$'):
+        connect(worker).wait_until_state("orders", "PAUSED")
+
+
+def test_a_connector_is_gone_when_it_has_no_status() -> None:
+    worker = Worker(ok(status("RUNNING")), httpx.Response(404, json=NOT_FOUND))
+
+    connect(worker).wait_until_gone("orders")
+
+    assert len(worker.asked) == 2
+
+
+def test_another_error_is_not_gone() -> None:
+    with pytest.raises(ConnectError, match="gave 500"):
+        connect(Worker(httpx.Response(500, json={"message": "x"}))).wait_until_gone("orders")

@@ -14,7 +14,7 @@ THREE = ["mm2-msc-us", "mm2-cpc-us", "mm2-hbc-us"]
 
 @pytest.fixture
 def names(tmp_path: Path) -> Names:
-    """Clusters us, eu, uk and asia; three files of us, two of uk, and one of eu that has a name of its own."""
+    """Clusters us, eu, uk and asia; three files of us, two of uk, one of eu under a name of its own."""
     bodies = {name: {"source.cluster.alias": "us"} for name in THREE}
     bodies |= {name: {"source.cluster.alias": "uk"} for name in rule_of_names("uk")[:2]}
     bodies |= {"mirror": {"source.cluster.alias": "eu", "name": "its-own-name"}}

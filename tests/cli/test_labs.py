@@ -101,7 +101,8 @@ def test_the_lab_may_be_named_by_the_environment(
         ),
         (
             ["mm2", "deploy", "tset_mirror"],
-            'error: no connector, no file and no source named "tset_mirror"\nhint: did you mean "test_mirror"?\n',
+            'error: no connector, no file and no source named "tset_mirror"\n'
+            'hint: did you mean "test_mirror"?\n',
         ),
     ],
 )

@@ -1,0 +1,32 @@
+"""Connector files of a scenario, as a user keeps them: JSON, edited and deployed by the command."""
+
+import json
+from pathlib import Path
+
+from lab.harness import Lab
+from scenarios.commands import Done, lab_command
+
+SOURCE, TARGET = "source-0", "target-0"
+MSC, CPC, HBC = (f"mm2-{kind}-{SOURCE}" for kind in ("msc", "cpc", "hbc"))
+
+
+def write(folder: Path, lab: Lab, like: str, name: str, **changes: str | None) -> str:
+    """A file like the topology's, with a name and some keys of its own."""
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"name": name, **lab.connector(like, **changes).config}))
+    return str(path)
+
+
+def mm2(lab: Lab, *arguments: str) -> Done:
+    return lab_command("mm2", *arguments, "--name", lab.name)
+
+
+def write_records(lab: Lab, topic: str, count: int, *, size_bytes: int = 10) -> None:
+    producer = lab.cluster(SOURCE).producer()
+    for number in range(count):
+        producer.produce(topic, value=f"{number}".encode().ljust(size_bytes, b"."))
+    producer.flush()
+
+
+def count(lab: Lab, alias: str, topic: str) -> int:
+    return sum(offsets.count for offsets in lab.cluster(alias).offsets(topic).values())
