@@ -22,9 +22,12 @@ def mm2(lab: Lab, *arguments: str) -> Done:
 
 
 def write_records(lab: Lab, topic: str, count: int, *, size_bytes: int = 10) -> None:
-    producer = lab.cluster(SOURCE).producer()
+    """Into all partitions alike."""
+    cluster = lab.cluster(SOURCE)
+    partitions, producer = len(cluster.offsets(topic)), cluster.producer()
     for number in range(count):
-        producer.produce(topic, value=f"{number}".encode().ljust(size_bytes, b"."))
+        value = f"{number}".encode().ljust(size_bytes, b".")
+        producer.produce(topic, value=value, partition=number % partitions)
     producer.flush()
 
 

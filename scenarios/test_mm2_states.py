@@ -36,8 +36,9 @@ def arrived(lab: Lab, topic: str, number: int) -> int:
 
 
 def committed(lab: Lab, topic: str) -> list[tuple[int, int, int]]:
-    found = mm2(lab, "offsets", topic, "--json").json[topic]
-    return [(p["committed"], p["end"], p["behind"]) for p in found]
+    done = mm2(lab, "offsets", topic, "--json")
+    assert done.code == 0, done.out
+    return [(p["committed"], p["end"], p["behind"]) for p in done.json["connectors"][topic]]
 
 
 def behind(lab: Lab, topic: str, number: int) -> None:
@@ -81,7 +82,7 @@ def test_offsets_agree_with_the_truth_once_flushed_and_can_be_reset(
     behind(lab, topic, 7)
     assert count(lab, TARGET, topic) == COUNT
 
-    assert mm2(lab, "offsets", topic, "--reset", "--json").json == {topic: []}
+    assert mm2(lab, "offsets", topic, "--reset", "--json").json == {"connectors": {topic: []}}
     mm2(lab, "resume", topic)
     assert arrived(lab, topic, 2 * COUNT + 7) == 2 * COUNT + 7, "everything was mirrored again"
     assert count(lab, TARGET, beside) == COUNT

@@ -79,18 +79,12 @@ def redeploy(
 def status(names: Names = None, name: Name = None, json: Json = False) -> None:
     """What the workers say of each connector and task. It is no evidence that records arrive."""
     lab = Lab.attach(name)
-    found = {status.name: status for status in lab.connect.statuses()}
-    asked = lab.connectors.names.connectors(names, found) if names else list(found)
-    data = {
-        "connectors": [found[one] for one in asked if one in found],
-        "not_there": [one for one in asked if one not in found],
-    }
-
-    def text() -> None:
-        rows = [mm2_states.row(found[n]) if n in found else (n, "not deployed", "", "", "") for n in asked]
-        console.table("Connectors", mm2_states.COLUMNS, rows, empty="none is deployed")
-
-    console.show(data, as_json=json, text=text)
+    there = {status.name: status for status in lab.connect.statuses()}
+    asked = lab.connectors.names.connectors(names, there) if names else list(there)
+    found = [there[one] for one in asked if one in there]
+    absent = [one for one in asked if one not in there]
+    data = {"connectors": mm2_states.as_data(found), "not_there": absent}
+    console.show(data, as_json=json, text=lambda: mm2_states.table(found, absent))
 
 
 @app.command()

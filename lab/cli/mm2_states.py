@@ -1,6 +1,7 @@
 """mm2 pause, resume, restart, stop, offsets: what a connector that is deployed does, and how far it got."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
@@ -14,7 +15,7 @@ from lab.mm2 import Connector
 from lab.mm2_positions import Position
 from lab.mm2_status import Status
 
-COLUMNS: Final = ("name", "state", "worker", "tasks", "error")
+_COLUMNS: Final = ("name", "state", "worker", "tasks")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,9 +23,21 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def row(status: Status) -> tuple[str, str, str, str, str]:
-    tasks = ", ".join(f"{task.id} {task.state} {task.worker}" for task in status.tasks) or "none"
-    return status.name, status.state, status.worker, tasks, status.failure or ""
+def table(found: Sequence[Status], absent: Sequence[str] = ()) -> None:
+    """One row per connector; errors below, since a column would fold them."""
+    rows = [
+        (s.name, s.state, s.worker, ", ".join(f"{t.id} {t.state} {t.worker}" for t in s.tasks) or "none")
+        for s in found
+    ]
+    rows += [(name, "not deployed", "", "") for name in absent]
+    console.table("Connectors", _COLUMNS, rows, empty="none is deployed")
+    for status in found:
+        if status.failure:
+            console.line(f"{status.name}: {status.failure}")
+
+
+def as_data(found: Sequence[Status]) -> list[dict[str, object]]:
+    return [{**asdict(status), "failure": status.failure} for status in found]
 
 
 def pause(names: Names = None, name: Name = None, json: Json = False) -> None:
@@ -77,11 +90,7 @@ def _each(
     for connector in lab.connectors.named(names):
         with console.step(steps, f"{doing} {connector}"):
             done.append(act(lab, connector))
-    console.show(
-        {"connectors": done},
-        as_json=json,
-        text=lambda: console.table("Connectors", COLUMNS, [row(s) for s in done], empty="none is deployed"),
-    )
+    console.show({"connectors": as_data(done)}, as_json=json, text=lambda: table(done))
 
 
 def offsets(
