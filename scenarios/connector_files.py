@@ -21,10 +21,9 @@ def mm2(lab: Lab, *arguments: str) -> Done:
     return lab_command("mm2", *arguments, "--name", lab.name)
 
 
-def write_records(lab: Lab, topic: str, count: int, *, size_bytes: int = 10) -> None:
-    """Into all partitions alike."""
-    cluster = lab.cluster(SOURCE)
-    partitions, producer = len(cluster.offsets(topic)), cluster.producer()
+def write_records(lab: Lab, topic: str, count: int, *, partitions: int = 1, size_bytes: int = 10) -> None:
+    """Into so many partitions alike; a broker that is asked may not know of a new one yet."""
+    producer = lab.cluster(SOURCE).producer()
     for number in range(count):
         value = f"{number}".encode().ljust(size_bytes, b".")
         producer.produce(topic, value=value, partition=number % partitions)

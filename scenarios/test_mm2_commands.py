@@ -21,7 +21,7 @@ THREE = [MSC, CPC, HBC]
 @pytest.fixture
 def mirrored(lab: Lab, topic: str) -> str:
     lab.cluster(SOURCE).create_topic(topic, partitions=2)
-    write_records(lab, topic, 20)
+    write_records(lab, topic, 20, partitions=2)
     return topic
 
 
@@ -46,7 +46,7 @@ def test_a_missing_file_is_named_and_nothing_is_created(lab: Lab) -> None:
 
 def test_a_source_is_deployed_once_and_left_alone_afterwards(lab: Lab) -> None:
     lab.cluster(SOURCE).create_topic("test", partitions=5)
-    write_records(lab, "test", 100)
+    write_records(lab, "test", 100, partitions=5)
     assert said(lab, "deploy", SOURCE) == dict.fromkeys(THREE, "deployed")
     assert arrived(lab, "test", 100) == 100
     configs = count(lab, TARGET, "connect-configs")

@@ -24,7 +24,7 @@ def beside(lab: Lab, topic: str, tmp_path: Path) -> str:
     beside = f"{topic}-beside"
     for name in (topic, beside):
         lab.cluster(SOURCE).create_topic(name, partitions=PARTITIONS)
-        write_records(lab, name, COUNT)
+        write_records(lab, name, COUNT, partitions=PARTITIONS)
         done = mm2(lab, "deploy", write(tmp_path, lab, MSC, name, topics=name))
         assert done.code == 0, done.err
         arrived(lab, name, COUNT)
@@ -58,7 +58,7 @@ def test_nothing_arrives_meanwhile_and_all_of_it_afterwards(
 ) -> None:
     assert mm2(lab, command, topic, "--json").json["connectors"][0]["state"] == state
     for name in (topic, beside):
-        write_records(lab, name, COUNT)
+        write_records(lab, name, COUNT, partitions=PARTITIONS)
     arrived(lab, beside, 2 * COUNT)
     assert count(lab, TARGET, topic) == COUNT
 
@@ -78,7 +78,7 @@ def test_offsets_agree_with_the_truth_once_flushed_and_can_be_reset(
     assert refused.code == 2
     assert f'error: connector "{topic}" is RUNNING' in refused.err
     mm2(lab, "stop", topic)
-    write_records(lab, topic, 7)
+    write_records(lab, topic, 7, partitions=PARTITIONS)
     behind(lab, topic, 7)
     assert count(lab, TARGET, topic) == COUNT
 
@@ -90,6 +90,6 @@ def test_offsets_agree_with_the_truth_once_flushed_and_can_be_reset(
 
 def test_restart_goes_on_where_it_was(lab: Lab, topic: str, beside: str) -> None:
     assert mm2(lab, "restart", topic).code == 0
-    write_records(lab, topic, 5)
+    write_records(lab, topic, 5, partitions=PARTITIONS)
     assert arrived(lab, topic, COUNT + 5) == COUNT + 5
     assert count(lab, TARGET, beside) == COUNT
