@@ -25,8 +25,8 @@ from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
     from lab.connectors import Connectors
-    from lab.mm2_status import Status
     from lab.flow import Flow
+    from lab.mm2_status import Status
     from lab.verification import Judged
 
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
