@@ -168,7 +168,8 @@ class Project:
 
     def kill(self, service: str) -> None:
         """End a service at once, as kill -9 and a power cut do."""
-        _run(self.command("kill", "--signal", "SIGKILL", service), doing=f'killing service "{service}"')
+        with _translated(f'killing service "{service}"'):
+            run_docker(self.command("kill", "--signal", "SIGKILL", service))
 
     def start(self, service: str, *, timeout_s: float) -> None:
         """Start a service that has ended, as it was, and wait until it is healthy."""
