@@ -10,6 +10,7 @@ from typing import Final
 
 from lab.errors import BadInput, nearest
 from lab.mm2_keys import KNOWN_KEYS, KNOWN_PREFIXES
+from lab.topology import Topology
 
 SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"

@@ -186,10 +186,10 @@ def test_a_connector_runs_when_it_and_all_its_tasks_do() -> None:
 
 
 def test_a_connector_that_has_nothing_to_do_runs_without_tasks_if_it_may() -> None:
-    assert connect(Worker(ok(status("RUNNING")))).wait_until_runs("orders", needs_tasks=False).tasks == ()
+    assert connect(Worker(ok(status("RUNNING")))).wait_until_runs("orders", idle=True).tasks == ()
 
     worker = Worker(ok(status("RUNNING", ("UNASSIGNED", ""))), ok(status("RUNNING", ("RUNNING", ""))))
-    assert connect(worker).wait_until_runs("orders", needs_tasks=False).running
+    assert connect(worker).wait_until_runs("orders", idle=True).running
     assert len(worker.asked) == 2
 
 

@@ -17,7 +17,7 @@ from lab.errors import BadInput
 from lab.harness import coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
-from lab.mm2 import CHECKPOINT, Connector, read_connector
+from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory

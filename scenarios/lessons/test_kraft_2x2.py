@@ -20,7 +20,8 @@ import pytest
 from lab import offsets
 from lab.harness import Lab
 from lab.kafka import ClusterError
-from lab.mm2 import IDENTITY_POLICY, Connector, Severity, problems
+from lab.mm2 import IDENTITY_POLICY, Connector, Severity
+from lab.mm2_problems import problems
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import (
