@@ -5,23 +5,29 @@ comes from pinned packages, so a host needs no Java, no Maven and no image regis
 """
 
 import hashlib
+import json
 import os
+import re
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lab.engine import EngineError, docker, follow
 from lab.errors import BadInput, HostNotReady
 from lab.project import COMPOSE, VERSIONS, versions
 from lab.setup import ca_bundle, registry_answers
+from lab.topology import Topology, interpolate
+from lab.topology.document import mapping
 
 FOLDER: Final = COMPOSE / "images"
 SOURCE_LABEL: Final = "io.mirror-lab.source"
 _DEBOOTSTRAP_S: Final = 600.0
+_KIND: Final = re.compile(r"mirror-lab/([\w-]+):")
+_VARIABLE: Final = re.compile(r"\$\{(\w+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,18 +47,29 @@ class Image:
         return bool(found.strip())
 
 
-def wanted(kafka_version: str) -> list[Image]:
-    """The images of a lab with that Kafka version."""
-    pinned = versions()
+def wanted(kafka_version: str, topology: Topology | None = None) -> list[Image]:
+    """The images that a topology's services name, or all that there are; Kafka's of that version."""
+    values = {**versions(), "KAFKA_VERSION": kafka_version}
+    sections: dict[str, dict[str, Any]] = mapping(FOLDER / "compose.yaml")["services"]
+    used = sections.keys() if topology is None else _kinds(topology)
     return [
-        Image(kind="kafka", version=kafka_version, source=_hash("kafka", kafka_version)),
-        Image(kind="spark", version=pinned["SPARK_VERSION"], source=_hash("spark", pinned["SPARK_VERSION"])),
+        Image(
+            kind=kind,
+            version=interpolate(section["image"], values).rpartition(":")[2],
+            source=_hash(kind, section, values),
+        )
+        for kind, section in sections.items()
+        if kind in used
     ]
 
 
-def missing(kafka_version: str) -> list[Image]:
-    images = wanted(kafka_version)
-    with ThreadPoolExecutor(len(images)) as pool:  # a docker command each, on the way of every "lab up"
+def _kinds(topology: Topology) -> set[str]:
+    return {kind for service in topology.services.values() for kind in _KIND.findall(service.image)}
+
+
+def missing(kafka_version: str, topology: Topology | None = None) -> list[Image]:
+    images = wanted(kafka_version, topology)
+    with ThreadPoolExecutor(len(images) or 1) as pool:  # a docker command each, on the way of every "lab up"
         current = list(pool.map(Image.is_current, images))
     return [image for image, is_current in zip(images, current, strict=True) if not is_current]
 
@@ -148,15 +165,28 @@ def _prefix() -> str:
     return os.environ.get("LAB_REGISTRY", "")
 
 
-def _hash(kind: str, version: str) -> str:
-    """What an image is built from: the files of its folder, the build file and the versions."""
-    digest = hashlib.sha256(version.encode())
-    others = {"kafka": ("SPARK_",), "spark": ("KAFKA_", "JMX_")}[kind]
-    unused = ("KAFKA_VERSION", *others)  # its own version is in the digest already
-    pinned = {key: value for key, value in versions().items() if not key.startswith(unused)}
-    digest.update(repr(sorted(pinned.items())).encode())
-    files = [path for part in (kind, "common") for path in (FOLDER / part).rglob("*") if path.is_file()]
-    for path in sorted([*files, FOLDER / "compose.yaml"]):
-        digest.update(f"{path.relative_to(FOLDER)} {path.stat().st_mode & 0o111}".encode())
+def _hash(kind: str, section: dict[str, Any], values: dict[str, str]) -> str:
+    """What an image is built from: its section of the build file, the versions named there, its files."""
+    text = json.dumps(section, sort_keys=True)
+    named = {name: values[name] for name in _VARIABLE.findall(text) if name in values}
+    digest = hashlib.sha256(f"{text} {sorted(named.items())}".encode())
+    for path, where in _files(kind, section):
+        digest.update(f"{where} {path.stat().st_mode & 0o111}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _files(kind: str, section: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The files of an image and how they are called: its folder, what images share, what it copies from
+    elsewhere. Of another context only those that a COPY names: it may be as large as the lab itself.
+    """
+    for part in (kind, "common"):
+        found = [path for path in (FOLDER / part).rglob("*") if path.is_file()]
+        yield from ((path, str(path.relative_to(FOLDER))) for path in sorted(found))
+    steps = (FOLDER / kind / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
+    for context, folder in section["build"].get("additional_contexts", {}).items():
+        for step in steps:
+            if step.startswith(f"COPY --from={context} "):
+                for pattern in step.split()[2:-1]:
+                    for path in sorted((FOLDER / folder).glob(pattern)):
+                        yield path, f"{context}/{path.relative_to(FOLDER / folder)}"

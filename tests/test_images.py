@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from lab import images
+from lab import images, topology
 from lab.errors import BadInput, HostNotReady
 from lab.images import FOLDER, Image, wanted
-from lab.project import versions
+from lab.project import ROOT, versions
 
 VERSION = "3.9.1"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of compose/images that a test may change."""
-    copy = tmp_path / "images"
+    """A copy of compose/images, and of the package beside it, that a test may change."""
+    copy = tmp_path / FOLDER.relative_to(ROOT)
     shutil.copytree(FOLDER, copy)
+    shutil.copytree(ROOT / "lab", tmp_path / "lab")
     monkeypatch.setattr(images, "FOLDER", copy)
     return copy
 
@@ -27,8 +28,19 @@ def sources(version: str = VERSION) -> dict[str, str]:
     return {image.kind: image.source for image in wanted(version)}
 
 
-def test_a_lab_needs_a_kafka_image_of_its_version_and_a_spark_image() -> None:
-    assert [image.tag for image in wanted(VERSION)] == ["mirror-lab/kafka:3.9.1", "mirror-lab/spark:4.0.0"]
+def test_a_topology_needs_the_images_that_its_services_name() -> None:
+    def tags(name: str, version: str) -> list[str]:
+        return [image.tag for image in wanted(version, topology.load(name))]
+
+    assert tags("basic-mirror", "2.8.2") == ["mirror-lab/kafka:2.8.2", "mirror-lab/spark:4.0.0"]
+    assert tags("spark-only", VERSION) == ["mirror-lab/spark:4.0.0"]
+
+
+def test_without_a_topology_all_images_are_wanted() -> None:
+    used = {image.kind for name in topology.names() for image in wanted(VERSION, topology.load(name))}
+
+    assert used <= set(sources())
+    assert {"kafka", "spark"} <= set(sources())
 
 
 def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,11 +49,10 @@ def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> No
     assert wanted(VERSION)[0].tag == "registry.example:5000/mirror-lab/kafka:3.9.1"
 
 
-def test_a_copy_elsewhere_has_the_same_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_elsewhere_has_the_same_hash(request: pytest.FixtureRequest) -> None:
     here = sources()
 
-    shutil.copytree(FOLDER, tmp_path / "images")
-    monkeypatch.setattr(images, "FOLDER", tmp_path / "images")
+    request.getfixturevalue("folder")
 
     assert sources() == here
 
@@ -76,14 +87,61 @@ def test_a_change_in_an_images_folder_changes_its_hash_alone(
     assert sources()["spark"] == before["spark"]
 
 
-@pytest.mark.parametrize("shared", ["compose.yaml", "common/lab-healthy"])
-def test_what_images_share_is_part_of_each(folder: Path, shared: str) -> None:
+def test_what_images_share_is_part_of_each(folder: Path) -> None:
     before = sources()
 
-    with (folder / shared).open("a") as file:
+    with (folder / "common/lab-healthy").open("a") as file:
         file.write("# changed\n")
 
     assert all(sources()[kind] != before[kind] for kind in before)
+
+
+def test_a_change_in_the_build_file_concerns_the_image_whose_section_it_is(folder: Path) -> None:
+    before = sources()
+    file = folder / "compose.yaml"
+    text = file.read_text()
+
+    file.write_text(f"{text}\n# another comment\n")
+    assert sources() == before
+
+    file.write_text(
+        text.replace(
+            "  spark:\n", "  another:\n    image: mirror-lab/another:1\n    build: {}\n\n  spark:\n", 1
+        )
+    )
+    (folder / "another").mkdir()
+    (folder / "another/Dockerfile").touch()
+    assert {kind: source for kind, source in sources().items() if kind != "another"} == before
+
+    file.write_text(text.replace("SCALA_VERSION: ${SCALA_VERSION}", "SCALA_VERSION: '2.12'", 1))
+    assert sources() == {**before, "kafka": sources()["kafka"]}
+    assert sources()["kafka"] != before["kafka"]
+
+
+def test_of_another_context_the_files_that_are_copied_are_part_of_the_image(folder: Path) -> None:
+    file = folder / "compose.yaml"
+    file.write_text(
+        file.read_text().replace(
+            "      dockerfile: spark/Dockerfile\n",
+            "      dockerfile: spark/Dockerfile\n      additional_contexts: {elsewhere: ../more}\n",
+        )
+    )
+    more = folder.parent / "more"
+    (more / "sub").mkdir(parents=True)
+    with (folder / "spark/Dockerfile").open("a") as dockerfile:
+        dockerfile.write("COPY --from=elsewhere one.py \\\n  sub/*.py /opt/\n")
+    for name in ("one.py", "other.py", "sub/two.py"):
+        (more / name).touch()
+    before = sources()
+
+    (more / "other.py").write_text("changed")
+    assert sources() == before
+
+    for copied in ("one.py", "sub/two.py", "sub/new.py"):
+        (more / copied).write_text("changed")
+        assert sources()["spark"] != before["spark"], copied
+        before = sources()
+    assert sources()["kafka"] == before["kafka"]
 
 
 def test_every_kafka_version_has_a_hash_of_its_own_and_spark_one_for_all() -> None:

@@ -26,7 +26,7 @@ _COMMAND: Final = (sys.executable, "-m", "lab")
 
 def measure(effort: Effort, say: Callable[[str], None]) -> Measured:
     """Alternate both, each from nothing to healthy and away again."""
-    if stale := images.missing(kafka_version()):
+    if stale := images.missing(kafka_version(), topology.load(TOPOLOGY)):
         raise LabError(
             f"image {stale[0].tag} is not built", 'run "lab images" first, so that no build is timed'
         )

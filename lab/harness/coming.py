@@ -13,11 +13,7 @@ from lab.topology import Topology
 
 def ensure_images(run: Run, version: str, chosen: Topology | None = None) -> list[Image]:
     """Build what is missing or out of date of a topology's images, or of all."""
-    stale = [
-        image
-        for image in images.missing(version)
-        if chosen is None or any(f"/{image.kind}:" in service.image for service in chosen.services.values())
-    ]
+    stale = images.missing(version, chosen)
     for image in stale:
         with run.step(f"build image {image.tag}") as step:
             images.build(image, step.say)
