@@ -43,6 +43,11 @@ lock: $(INSTALLED) ## pin the newest Python packages that pyproject.toml allows,
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --all-extras --custom-compile-command "make lock" \
 		pyproject.toml --output-file requirements.lock
+	@mkdir -p compose/images/exporter
+	$(VENV)/bin/uv pip compile --quiet --python-version 3.13 --python-platform linux --generate-hashes \
+		--no-emit-index-url --no-emit-find-links --constraint requirements.lock \
+		--custom-compile-command "make lock" \
+		--group pyproject.toml:exporter --output-file compose/images/exporter/requirements.txt
 
 # Debian keeps the venv module in a package of its own.
 $(VENV)/bin/python:

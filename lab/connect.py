@@ -66,6 +66,7 @@ class Connect(Rest):
                 status=Status.read(entry["status"], entry["info"]["config"]) if "status" in entry else None,
             )
             for name, entry in sorted(found.items())
+            if "info" in entry
         }
 
     def statuses(self) -> list[Status]:

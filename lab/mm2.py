@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lab.errors import BadInput, nearest
 from lab.mm2_keys import KNOWN_KEYS, KNOWN_PREFIXES
-from lab.topology import Topology
+
+if TYPE_CHECKING:  # the exporter, which reads no topology, goes without its libraries
+    from lab.topology import Topology
 
 SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
@@ -167,7 +169,7 @@ def read_connector(path: Path) -> Connector:
     return connector
 
 
-def aliases_of(topology: Topology, side: str) -> list[str]:
+def aliases_of(topology: "Topology", side: str) -> list[str]:
     """The clusters that are "source" or "target": by that alias, else as the topology's connectors say."""
     clusters = topology.roles.clusters
     if side in clusters:

@@ -28,9 +28,11 @@ class Rebalancing(ConnectError):
 class Rest:
     """A worker's REST API without its words."""
 
-    def __init__(self, url: str, *, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, *, timeout_s: float = REQUEST_S, transport: httpx.BaseTransport | None = None
+    ) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.Client(base_url=self.url, timeout=REQUEST_S, transport=transport)
+        self._http = httpx.Client(base_url=self.url, timeout=timeout_s, transport=transport)
 
     def __enter__(self) -> Self:
         return self

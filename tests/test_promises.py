@@ -19,13 +19,14 @@ LAYERS = (
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "rest", "connect"),
     *("kafka", "external", "spark", "flow", "spark_cluster", "offsets", "parity", "internals", "lag"),
-    *("connectors", "images", "workload", "evidence", "checks", "workings", "figures", "verification"),
-    *("streaming", "harness", "bench", "cli", "__main__"),
+    *("exporter", "connectors", "images", "workload", "evidence", "checks", "workings", "figures"),
+    *("verification", "streaming", "harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
     "python_on_whales": {"engine"},
+    "prometheus_client": {"exporter"},
     "httpx": {"rest", "setup"},
     "confluent_kafka": {"kafka"},
     "pyspark": {

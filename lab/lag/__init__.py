@@ -28,6 +28,6 @@ compacted away after they were counted stay counted as long as they are behind.
 
 from lab.lag.equal import aligned
 from lab.lag.partition import Backlog, Mirrored, Sample
-from lab.lag.watcher import LagWatcher, watchers
+from lab.lag.watcher import LagWatcher, alike, mirrored_topics, watchers
 
-__all__ = ["Backlog", "LagWatcher", "Mirrored", "Sample", "aligned", "watchers"]
+__all__ = ["Backlog", "LagWatcher", "Mirrored", "Sample", "aligned", "alike", "mirrored_topics", "watchers"]

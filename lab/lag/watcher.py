@@ -160,6 +160,27 @@ class LagWatcher:
         )
 
 
+def alike(connectors: Iterable[Connector]) -> list[list[Connector]]:
+    """Source connectors that go between the same clusters, and read and name alike, together."""
+    found: dict[tuple[object, ...], list[Connector]] = {}
+    for connector in connectors:
+        if connector.connector_class == SOURCE:
+            between = (connector.source_alias, connector.target_alias, connector.isolation)
+            found.setdefault((*between, connector.keeps_names, connector.separator), []).append(connector)
+    return list(found.values())
+
+
+def mirrored_topics(
+    connectors: Sequence[Connector], topics: Iterable[str], *, kafka_4: bool = False
+) -> list[Mirrored]:
+    """Those of a source's topics that connectors which are alike mirror."""
+    return [
+        Mirrored(topic=topic, remote=connectors[0].remote_topic(topic))
+        for topic in topics
+        if any(is_mirrored(connector, topic, kafka_4=kafka_4) for connector in connectors)
+    ]
+
+
 def watchers(
     connectors: Iterable[Connector],
     cluster: Callable[[str], Cluster],
@@ -171,22 +192,12 @@ def watchers(
 
     Connectors that read and name alike share one: it is a watcher that costs connections, not a topic.
     """
-    alike: dict[tuple[object, ...], list[Connector]] = {}
-    for connector in connectors:
-        if connector.connector_class == SOURCE:
-            between = (connector.source_alias, connector.target_alias, connector.isolation)
-            alike.setdefault((*between, connector.keeps_names, connector.separator), []).append(connector)
     found = []
-    for group in alike.values():
+    for group in alike(connectors):
         first = group[0]
         source = cluster(first.source_alias)
-        mirrored = [
-            Mirrored(topic=t.name, remote=first.remote_topic(t.name))
-            for t in source.topics()
-            if t.name == topic or (topic is None and not t.internal)
-            if any(is_mirrored(connector, t.name, kafka_4=kafka_4) for connector in group)
-        ]
-        if mirrored:
+        topics = [t.name for t in source.topics() if t.name == topic or (topic is None and not t.internal)]
+        if mirrored := mirrored_topics(group, topics, kafka_4=kafka_4):
             target = cluster(first.target_alias)
             found.append(LagWatcher(source, target, mirrored, isolation=first.isolation))
     return found
