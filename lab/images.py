@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,23 +170,18 @@ def _hash(kind: str, section: dict[str, Any], values: dict[str, str]) -> str:
     text = json.dumps(section, sort_keys=True)
     named = {name: values[name] for name in _VARIABLE.findall(text) if name in values}
     digest = hashlib.sha256(f"{text} {sorted(named.items())}".encode())
-    for path, where in _files(kind, section):
-        digest.update(f"{where} {path.stat().st_mode & 0o111}".encode())
+    for path in _files(kind, FOLDER / section["build"]["context"]):
+        digest.update(f"{os.path.relpath(path, FOLDER)} {path.stat().st_mode & 0o111}".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _files(kind: str, section: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The files of an image and how they are called: its folder, what images share, what it copies from
-    elsewhere. Of another context only those that a COPY names: it may be as large as the lab itself.
-    """
-    for part in (kind, "common"):
-        found = [path for path in (FOLDER / part).rglob("*") if path.is_file()]
-        yield from ((path, str(path.relative_to(FOLDER))) for path in sorted(found))
+def _files(kind: str, context: Path) -> list[Path]:
+    """The files of an image's folder, and whatever else of its build context the Dockerfile copies."""
+    found = {path for path in (FOLDER / kind).rglob("*") if path.is_file()}
     steps = (FOLDER / kind / "Dockerfile").read_text().replace("\\\n", " ").splitlines()
-    for context, folder in section["build"].get("additional_contexts", {}).items():
-        for step in steps:
-            if step.startswith(f"COPY --from={context} "):
-                for pattern in step.split()[2:-1]:
-                    for path in sorted((FOLDER / folder).glob(pattern)):
-                        yield path, f"{context}/{path.relative_to(FOLDER / folder)}"
+    for words in (step.split() for step in steps):
+        if words[:1] == ["COPY"] and not words[1].startswith("--from"):
+            for pattern in words[1:-1]:
+                found |= {Path(os.path.normpath(p)) for p in context.glob(pattern) if p.is_file()}
+    return sorted(found)

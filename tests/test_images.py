@@ -87,13 +87,15 @@ def test_a_change_in_an_images_folder_changes_its_hash_alone(
     assert sources()["spark"] == before["spark"]
 
 
-def test_what_images_share_is_part_of_each(folder: Path) -> None:
+def test_what_images_share_is_part_of_each_that_copies_it(folder: Path) -> None:
     before = sources()
+    copies = {kind for kind in before if "common/lab-healthy" in (folder / kind / "Dockerfile").read_text()}
 
     with (folder / "common/lab-healthy").open("a") as file:
         file.write("# changed\n")
 
-    assert all(sources()[kind] != before[kind] for kind in before)
+    assert {kind for kind in before if sources()[kind] != before[kind]} == copies
+    assert copies >= {"kafka", "spark"}
 
 
 def test_a_change_in_the_build_file_concerns_the_image_whose_section_it_is(folder: Path) -> None:
@@ -106,7 +108,9 @@ def test_a_change_in_the_build_file_concerns_the_image_whose_section_it_is(folde
 
     file.write_text(
         text.replace(
-            "  spark:\n", "  another:\n    image: mirror-lab/another:1\n    build: {}\n\n  spark:\n", 1
+            "  spark:\n",
+            "  another:\n    image: mirror-lab/another:1\n    build: {context: .}\n\n  spark:\n",
+            1,
         )
     )
     (folder / "another").mkdir()
@@ -118,30 +122,18 @@ def test_a_change_in_the_build_file_concerns_the_image_whose_section_it_is(folde
     assert sources()["kafka"] != before["kafka"]
 
 
-def test_of_another_context_the_files_that_are_copied_are_part_of_the_image(folder: Path) -> None:
-    file = folder / "compose.yaml"
-    file.write_text(
-        file.read_text().replace(
-            "      dockerfile: spark/Dockerfile\n",
-            "      dockerfile: spark/Dockerfile\n      additional_contexts: {elsewhere: ../more}\n",
-        )
-    )
-    more = folder.parent / "more"
-    (more / "sub").mkdir(parents=True)
-    with (folder / "spark/Dockerfile").open("a") as dockerfile:
-        dockerfile.write("COPY --from=elsewhere one.py \\\n  sub/*.py /opt/\n")
-    for name in ("one.py", "other.py", "sub/two.py"):
-        (more / name).touch()
+def test_what_is_copied_from_a_larger_context_is_part_of_the_image(folder: Path) -> None:
+    package = folder.parent.parent / "lab"
     before = sources()
 
-    (more / "other.py").write_text("changed")
+    (package / "harness.py").write_text("# not copied\n")
     assert sources() == before
 
-    for copied in ("one.py", "sub/two.py", "sub/new.py"):
-        (more / copied).write_text("changed")
-        assert sources()["spark"] != before["spark"], copied
+    for copied in ("errors.py", "exporter/flows.py", "exporter/new.py"):
+        (package / copied).write_text("# changed\n")
+        assert sources()["exporter"] != before["exporter"], copied
+        assert sources() == {**before, "exporter": sources()["exporter"]}
         before = sources()
-    assert sources()["kafka"] == before["kafka"]
 
 
 def test_every_kafka_version_has_a_hash_of_its_own_and_spark_one_for_all() -> None:

@@ -78,7 +78,7 @@ class Exporter(Collector):
         return Snapshot(
             clusters=self._known("cluster", self._clusters),
             workers={url: state is not None for url, state in self._known("worker", self._workers).items()},
-            connectors=told and told.deployed,
+            connectors=told.deployed if told else None,
             flows=self._known("flow", dict(self._flows)),
             took_s=self._rounds.slowest_s(),
         )

@@ -104,14 +104,15 @@ class Flow:
     # -- record lag -----------------------------------------------------------------------------------
 
     def _partitions(self, connectors: Sequence[Connector], *, kafka_4: bool) -> list[Sample]:
-        wanted = {}
+        wanted: set[tuple[object, ...]] = set()
         worst: dict[Place, Sample] = {}
         for group in alike(connectors):
             first = group[0]
             source, target = self._ends(first)
-            key = (source, target, first.isolation, first.keeps_names, first.separator)
+            key: tuple[object, ...] = (source, target, first.isolation, first.keeps_names, first.separator)
             topics = [topic for topic in source.topic_names() if topic != HEARTBEATS]
-            wanted[key] = mirrored = mirrored_topics(group, topics, kafka_4=kafka_4)
+            wanted.add(key)
+            mirrored = mirrored_topics(group, topics, kafka_4=kafka_4)
             if key not in self._watchers:
                 self._watchers[key] = self._new_watcher(source, target, mirrored, isolation=first.isolation)
             self._watchers[key].mirrored = tuple(mirrored)
@@ -119,8 +120,8 @@ class Flow:
                 place = (sample.topic, sample.partition)
                 self._arrived((key, place), sample)
                 worst[place] = max(worst.get(place, sample), sample, key=_behind)
-        for key in self._watchers.keys() - wanted.keys():
-            self._watchers.pop(key).close()
+        for gone in self._watchers.keys() - wanted:
+            self._watchers.pop(gone).close()
         topics_now = {topic for topic, _ in worst}
         self._latency = {topic: latency for topic, latency in self._latency.items() if topic in topics_now}
         return list(worst.values())
