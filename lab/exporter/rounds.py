@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -36,7 +36,7 @@ class Rounds:
     ) -> None:
         self._stale_s, self._clock = stale_s, clock
         self._pool = pool or ThreadPoolExecutor(max_workers=64, thread_name_prefix="collect")
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._since: dict[str, float] = {}
         self._running: dict[str, Future[Any]] = {}
         self._results: dict[str, Result] = {}
@@ -44,22 +44,22 @@ class Rounds:
 
     def begin(self, name: str, collect: Callable[[], object]) -> None:
         """Collect a part anew, unless its last collection has not ended yet."""
-        if name in self._running and not self._running[name].done():
-            return
         began = self._clock()
-        self._since.setdefault(name, began)
-        future = self._pool.submit(collect)
-        self._running[name] = future
+        with self._lock:
+            if name in self._running:
+                return
+            self._since.setdefault(name, began)
+            self._running[name] = future = self._pool.submit(collect)
         future.add_done_callback(partial(self._ended, name, began))
 
     def drop(self, name: str, close: Callable[[], None]) -> None:
         """Forget a part; it is closed once nothing collects it any more."""
-        self._since.pop(name, None)
-        running = self._running.pop(name, None)
         with self._lock:
+            self._since.pop(name, None)
             self._results.pop(name, None)
             self._troubles.pop(name, None)
-        if running is None or running.done():
+            running = self._running.pop(name, None)
+        if running is None:
             self._pool.submit(close)
         else:
             running.add_done_callback(lambda _: close())
@@ -67,9 +67,8 @@ class Rounds:
     def knows(self, name: str) -> bool:
         """Whether there is something to say about a part: before its first collection there is not."""
         with self._lock:
-            if name in self._results:
-                return True
-        return name in self._since and self._clock() - self._since[name] > self._stale_s
+            since = self._since.get(name)
+            return name in self._results or (since is not None and self._clock() - since > self._stale_s)
 
     def value(self, name: str) -> Any | None:
         """What the last collection gave; None when it failed, is too old, or there was none."""
@@ -84,20 +83,28 @@ class Rounds:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for what is being collected; whether all of it ended."""
-        return not wait(list(self._running.values()), timeout=timeout_s).not_done
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._running, timeout_s)
 
     def _ended(self, name: str, began: float, future: Future[Any]) -> None:
         now, error = self._clock(), future.exception()
         with self._lock:
             if self._running.get(name) is not future:
                 return  # dropped meanwhile
+            del self._running[name]
             value = None if error else future.result()
             self._results[name] = Result(value=value, at=now, took_s=now - began)
-            before = self._troubles.pop(name, "")
-            if error:
-                self._troubles[name] = str(error)
-        if error and str(error) != before:
-            # What the lab's own clients say is enough; anything else is a bug, and wants its traceback.
-            _LOG.warning("%s: %s", name, error, exc_info=None if isinstance(error, LabError) else error)
-        elif before and not error:
+            self._tell(name, error)
+            self._lock.notify_all()
+
+    def _tell(self, name: str, error: BaseException | None) -> None:
+        """What is new: a cluster that stays down is told once."""
+        before = self._troubles.pop(name, None)
+        if error:
+            self._troubles[name] = str(error)
+            if str(error) != before:
+                # What the lab's own clients say is enough; anything else is a bug, and wants its traceback.
+                trace = None if isinstance(error, LabError) else error
+                _LOG.warning("%s: %s", name, error, exc_info=trace)
+        elif before is not None:
             _LOG.info("%s: fine again", name)

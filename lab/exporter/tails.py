@@ -1,18 +1,20 @@
 """What was added to small topics since they were last read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from lab.kafka import Cluster, Place, Reader, Record
+from lab.lag import RangeReader
 
-_READ_S = 5.0
+_READ_S: Final = 5.0
 
 
 class Tails:
     """Reads only when a topic has grown, with one consumer that opens when it is first needed."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._reader: Reader | None = None
+    def __init__(self, cluster: Cluster, *, reader: Callable[[Cluster], RangeReader] = Reader) -> None:
+        self._cluster, self._new_reader = cluster, reader
+        self._reader: RangeReader | None = None
         self._read_to: dict[Place, int] = {}
 
     def new(self, topics: Iterable[str], *, at_most: int | None = None) -> list[Record]:
@@ -33,7 +35,7 @@ class Tails:
             found.append(record)
             return True
 
-        self._reader = self._reader or Reader(self._cluster)
+        self._reader = self._reader or self._new_reader(self._cluster)
         self._read_to |= self._reader.read(ranges, take, timeout_s=_READ_S)
         return found
 
