@@ -166,7 +166,8 @@ class Parts:
         roles = self.topology.roles
         what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
         what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
-        scheme = dict.fromkeys(roles.connect, "http://") | dict.fromkeys(_SPARK, "sc://")
+        what["exporter"] = "metrics"
+        scheme = dict.fromkeys((*roles.connect, "exporter"), "http://") | dict.fromkeys(_SPARK, "sc://")
         elsewhere = [
             Endpoint(service=alias, what=f"cluster {alias}", address=external.bootstrap)
             for alias, external in roles.external.items()

@@ -90,13 +90,15 @@ class Worker:
 
     def __init__(self, **connectors: Mapping[str, str]) -> None:
         self.connectors: dict[str, Mapping[str, str]] = connectors
-        self.state, self.down = "RUNNING", False
+        self.state, self.down, self.rebalancing = "RUNNING", False, False
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if self.down:
             raise httpx.ConnectError("refused")
         if request.url.path == "/":
             return httpx.Response(200, json={"version": "3.9.1"})
+        if self.rebalancing:
+            return httpx.Response(409, json={"error_code": 409, "message": "rebalance in progress"})
         part = {"state": self.state, "worker_id": "w"}
         return httpx.Response(
             200,

@@ -7,6 +7,7 @@ import pytest
 
 from lab.exporter.exporter import Exporter
 from lab.exporter.rounds import Rounds
+from lab.kafka import ClusterError
 from tests.exporter.fakes import (
     FakeCluster,
     Worker,
@@ -170,6 +171,29 @@ def test_a_cluster_that_hangs_holds_up_neither_a_scrape_nor_the_others(case: Cas
     let_go.set()
     assert case.rounds.wait(SOON_S)
     assert case.collected()[LAG] == 6
+
+
+def test_a_cluster_without_all_leaders_is_up_and_tells_no_lag_of_groups(case: Case) -> None:
+    def refuse() -> dict[str, str]:
+        raise ClusterError("no leader")
+
+    case.source.group_states = refuse  # type: ignore[method-assign]
+    told = case.collected()
+
+    assert told["mirror_lab_cluster_up", "a"] == 1
+    assert "mirror_lab_group_lag" not in names(told)
+    assert told[LAG] == 6
+
+
+def test_a_worker_that_shares_out_its_connectors_anew_is_up(case: Case) -> None:
+    case.collected()
+
+    case.workers[URL].rebalancing = True
+    told = case.collected()
+
+    assert told["mirror_lab_connect_up", URL] == 1
+    assert "mirror_lab_connector_running" not in names(told)
+    assert told[LAG] == 6, "its flows stay"
 
 
 def test_before_the_first_collection_nothing_is_claimed(case: Case) -> None:
