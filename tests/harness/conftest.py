@@ -19,7 +19,7 @@ class Engine:
         for module in (lab, ending):
             monkeypatch.setattr(module, "require_engine", lambda: None)
         monkeypatch.setattr(lab, "require_memory", lambda _: None)
-        monkeypatch.setattr(images, "missing", lambda _: [])
+        monkeypatch.setattr(images, "missing", lambda *_: [])
         monkeypatch.setattr(engine, "containers", lambda _: [])
         monkeypatch.setattr(engine, "remove", self.remove)
         monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
