@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from lab.kafka import Cluster, Place, Reader, Record
-from lab.lag import RangeReader
 
 _READ_S: Final = 5.0
 
@@ -12,9 +11,9 @@ _READ_S: Final = 5.0
 class Tails:
     """Reads only when a topic has grown, with one consumer that opens when it is first needed."""
 
-    def __init__(self, cluster: Cluster, *, reader: Callable[[Cluster], RangeReader] = Reader) -> None:
+    def __init__(self, cluster: Cluster, *, reader: Callable[[Cluster], Reader] = Reader) -> None:
         self._cluster, self._new_reader = cluster, reader
-        self._reader: RangeReader | None = None
+        self._reader: Reader | None = None
         self._read_to: dict[Place, int] = {}
 
     def new(self, topics: Iterable[str], *, at_most: int | None = None) -> list[Record]:
