@@ -1,6 +1,6 @@
 """MM2's own records, decoded one by one: whose checkpoint it is, and when a heartbeat was made.
 
-lab.offsets decodes whole topics with Spark, which the exporter has not.
+lab.offsets knows these formats too, and brings Spark along, which the exporter's image has not.
 """
 
 import struct
