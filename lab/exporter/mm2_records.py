@@ -12,7 +12,7 @@ def checkpoint_group(record: Record) -> str | None:
     """The consumer group of a checkpoint; None for what is none, or takes one back."""
     if record.key is None or record.value is None:
         return None
-    return _text(record.key, 2)
+    return _text(record.key)  # the version stands in the value alone
 
 
 def heartbeat_ms(record: Record) -> int | None:
@@ -23,12 +23,12 @@ def heartbeat_ms(record: Record) -> int | None:
     return int(timestamp_ms) if version == 0 else None
 
 
-def _text(data: bytes, at: int) -> str | None:
+def _text(data: bytes) -> str | None:
     """A string behind its size in two bytes."""
-    if len(data) < at + 2:
+    if len(data) < 2:
         return None
-    (size,) = struct.unpack_from(">h", data, at)
-    text = data[at + 2 : at + 2 + size]
+    (size,) = struct.unpack_from(">h", data)
+    text = data[2 : 2 + size]
     try:
         return text.decode() if len(text) == size else None
     except UnicodeDecodeError:

@@ -134,13 +134,13 @@ def scraped(of: Exporter) -> dict[tuple[str, ...], float]:
 
 
 def checkpoint(offset: int, group: str, timestamp_ms: int) -> Record:
-    key = struct.pack(">h", 0) + _text(group) + _text("a.t") + struct.pack(">i", 0)
+    key = _text(group) + _text("a.t") + struct.pack(">i", 0)
     value = struct.pack(">hqq", 0, 5, 5) + _text("")
     return _record(offset, timestamp_ms, key, value)
 
 
 def heartbeat(offset: int, made_ms: int) -> Record:
-    key = struct.pack(">h", 0) + _text("a") + _text("b")
+    key = _text("a") + _text("b")
     return _record(offset, 1, key, struct.pack(">hq", 0, made_ms))
 
 
