@@ -43,8 +43,15 @@ every_topology = pytest.mark.parametrize("name", topology.names())
 
 @every_service
 def test_a_service_runs_an_image_of_the_lab(body: dict[str, Any]) -> None:
+    """Or, of the profile `ui` alone, one that is published only, of a version that is pinned."""
     of_the_lab = {image.tag for image in wanted(kafka_version())}
 
+    if body.get("profiles") == ["ui"]:
+        assert body["image"].startswith("${LAB_REGISTRY:-}")
+        of_the_lab = {
+            f"grafana/grafana:{versions()['GRAFANA_VERSION']}",
+            f"kafbat/kafka-ui:{versions()['KAFKA_UI_VERSION']}",
+        }
     assert interpolate(body["image"], versions()) in of_the_lab
 
 
@@ -79,14 +86,31 @@ def test_a_service_keeps_to_itself(body: dict[str, Any]) -> None:
     assert "docker.sock" not in str(body)
 
 
+def _is_not_waited_for(name: str, body: dict[str, Any]) -> bool:
+    return " spark" in name or body.get("profiles") == ["ui"]
+
+
+@pytest.mark.parametrize("name", ["grafana", "kafka-ui"])
+def test_a_web_interface_has_its_password_in_a_file_and_does_not_run_as_root(name: str) -> None:
+    service = document(COMPOSE / "services/ui.yaml")["services"][name]
+
+    assert service["user"] == "${LAB_UI_USER:-472}:0"
+    assert service["secrets"]
+    secret = re.compile(r"password(?!__FILE)|secret", re.IGNORECASE)
+    assert [key for key in service["environment"] if secret.search(key)] == []
+    secrets = document(COMPOSE / "kraft-2x2/compose.yaml")["secrets"]
+    assert secrets == {"password": {"file": "${LAB_MONITORING:-../../prometheus/by-hand}/password"}}
+
+
 ADDRESSES_OF_SPARK = ("spark.connect.grpc.binding.address", "spark.driver.bindAddress", "spark.driver.host")
 
 
 @pytest.mark.parametrize(
     "body",
-    # `up --wait` waits for what has a health check; the first verification waits for Spark instead.
-    [body for name, body in SERVICES.items() if " spark" not in name],
-    ids=[name for name in SERVICES if " spark" not in name],
+    # `up --wait` waits for what has a health check; the first verification waits for Spark instead. What
+    # is published only has no lab-healthy in it, and nothing waits for it.
+    [body for name, body in SERVICES.items() if not _is_not_waited_for(name, body)],
+    ids=[name for name, body in SERVICES.items() if not _is_not_waited_for(name, body)],
 )
 def test_a_service_says_when_it_is_healthy(body: dict[str, Any]) -> None:
     assert body["healthcheck"]["test"][:2] == ["CMD", "lab-healthy"]
@@ -99,7 +123,7 @@ def test_a_topology_has_a_labelled_network_and_no_name_of_its_own(name: str) -> 
     assert compose["networks"] == {"default": {"labels": {"io.mirror-lab": "true"}}}
     for volume in compose.get("volumes", {}).values():
         assert volume == {"labels": {"io.mirror-lab": "true"}}
-    assert set(compose) <= {"x-lab", "services", "networks", "volumes"}
+    assert set(compose) <= {"x-lab", "services", "networks", "volumes", "secrets"}
 
 
 @every_topology

@@ -17,7 +17,8 @@ from lab.project import ROOT
 LAYERS = (
     *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
-    *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "rest", "connect"),
+    *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
+    *("metrics", "rest", "connect"),
     *("kafka", "external", "spark", "flow", "spark_cluster", "offsets", "parity", "internals", "lag"),
     *("exporter", "connectors", "images", "workload", "evidence", "checks", "workings", "figures"),
     *("verification", "streaming", "harness", "bench", "cli", "__main__"),
@@ -27,7 +28,7 @@ LAYERS = (
 HOMES = {
     "python_on_whales": {"engine"},
     "prometheus_client": {"exporter"},
-    "httpx": {"rest", "setup"},
+    "httpx": {"rest", "metrics", "setup"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
         "spark",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lab import engine, leases, topology
+from lab import engine, leases, monitoring, topology
 from lab.engine import EngineError, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
 from lab.harness import settings
@@ -52,6 +52,7 @@ def stop_profile(name: str, profile: str) -> None:
             engine.docker("rm", "--force", *boxes)
         left = settings.without_profile(lease, profile)
         leases.lease(name, settings.started(plain, left), left, {})
+        monitoring.write(name, settings.started(plain, left))
 
 
 def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, keep: bool) -> BaseException:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
-from lab import engine, leases, topology
+from lab import engine, leases, monitoring, topology
 from lab.engine import Removed
 from lab.errors import BadInput
 from lab.harness import coming, ending, settings
@@ -65,9 +65,16 @@ class Lab(Parts):
         wanted = settings.wanted(name, chosen, version, wish.profiles)
         chosen = settings.started(chosen, wanted)
         wanted |= settings.variables(name, chosen, wish.variables)
-        asked = leases.asked_ports(list(wish.ports), chosen, name)
+        with_ui = chosen.with_profile(monitoring.UI) if monitoring.UI in chosen.profiles else chosen
+        asked = leases.asked_ports(list(wish.ports), with_ui, name)
         if chosen.services:
             require_engine()
+        if monitoring.UI in wish.profiles:
+            monitoring.require_ui(chosen)
+        without_ui = monitoring.without_ui(chosen)
+        if with_ui is not chosen and not without_ui:
+            wanted |= settings.wanted(name, chosen, version, (*wish.profiles, monitoring.UI))
+            chosen = with_ui
 
         with leases.exclusive(name):
             before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
@@ -77,9 +84,13 @@ class Lab(Parts):
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
             lab: Lab | None = None
             try:
+                if without_ui:
+                    with run.step("look for Grafana and Kafka UI") as step:
+                        step.note = without_ui
                 if chosen.services:
                     coming.ensure_images(run, version, chosen)
                 lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
+                monitoring.write(name, chosen)
                 coming.start(lab, run, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
             except BaseException as error:

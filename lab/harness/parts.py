@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from lab import engine, leases
+from lab import engine, leases, monitoring
 from lab.engine import Container, Project
 from lab.errors import BadInput, nearest
 from lab.mm2 import SOURCE, Connector, aliases_of, read_connector
@@ -21,10 +21,17 @@ from lab.topology import Topology
 if TYPE_CHECKING:
     from lab.connect import Connect
     from lab.kafka import Cluster
+    from lab.metrics import Metrics
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
 _SPARK: Final = ("spark", "spark-connect")
+_WEB: Final = {
+    "prometheus": "Prometheus",
+    "exporter": "metrics",
+    "grafana": "Grafana",
+    "kafka-ui": "Kafka UI",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +54,8 @@ class Parts:
         """Close the connections to what runs, and leave it running."""
         for worker in self._workers.values():
             worker.close()
+        if "metrics" in self.__dict__:
+            self.metrics.close()
         if "spark" in self.__dict__:
             self.spark.stop()
 
@@ -135,6 +144,12 @@ class Parts:
 
         return session("" if existing_spark() else self.address("spark"))
 
+    @cached_property
+    def metrics(self) -> Metrics:
+        from lab.metrics import Metrics
+
+        return Metrics(f"http://{self.address(monitoring.PROMETHEUS)}")
+
     # -- containers and addresses ------------------------------------------------------------------
 
     @cached_property
@@ -166,8 +181,9 @@ class Parts:
         roles = self.topology.roles
         what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
         what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
-        what["exporter"] = "metrics"
-        scheme = dict.fromkeys((*roles.connect, "exporter"), "http://") | dict.fromkeys(_SPARK, "sc://")
+        login = f"{monitoring.USER}, password in {monitoring.password_file(self.name)}"
+        what |= _WEB | {service: f"{_WEB[service]}: {login}" for service in ("grafana", "kafka-ui")}
+        scheme = dict.fromkeys((*roles.connect, *_WEB), "http://") | dict.fromkeys(_SPARK, "sc://")
         elsewhere = [
             Endpoint(service=alias, what=f"cluster {alias}", address=external.bootstrap)
             for alias, external in roles.external.items()

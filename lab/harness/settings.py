@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lab import leases
+from lab import leases, monitoring
 from lab.errors import BadInput, nearest
 from lab.project import existing_spark
 from lab.topology import Topology
@@ -38,6 +38,7 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
+    settings |= monitoring.settings(name)
     if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)
     if chosen.roles.external and (existing_spark() or not chosen.services):

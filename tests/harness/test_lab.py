@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from lab import leases
+from lab import leases, monitoring
 from lab.errors import BadInput, LabError
 from lab.harness import Lab, Wish
 from lab.project import runs_folder
@@ -79,3 +79,37 @@ def test_a_client_that_cannot_be_made_fails_the_lab(fake: Engine, monkeypatch: p
 
     with pytest.raises(LabError, match=r'^lab "a" did not come up: no such thing$'):
         Lab.up(WISH)
+
+
+def test_without_a_registry_a_lab_comes_up_without_its_web_interfaces(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitoring, "docker", lambda *_: "")
+    monkeypatch.setattr(monitoring, "registry_answers", lambda _: False)
+
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+
+    (run,) = runs_folder().iterdir()
+    steps = (run / "steps.jsonl").read_text()
+    assert "left out, since no image registry gives grafana/grafana:" in steps
+    assert "prometheus" in {endpoint.service for endpoint in lab.endpoints()}
+    assert not {"grafana", "kafka-ui"} & {endpoint.service for endpoint in lab.endpoints()}
+    assert monitoring.password_file("a").is_file()
+
+
+def test_with_a_registry_a_lab_has_its_web_interfaces_and_says_where_the_password_is(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitoring, "docker", lambda *_: "")
+    monkeypatch.setattr(monitoring, "registry_answers", lambda _: True)
+
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+
+    (run,) = runs_folder().iterdir()
+    assert "left out" not in (run / "steps.jsonl").read_text()
+    found = {endpoint.service: endpoint for endpoint in lab.endpoints()}
+    for service, name in (("grafana", "Grafana"), ("kafka-ui", "Kafka UI")):
+        assert found[service].what == f"{name}: admin, password in {monitoring.password_file('a')}"
+        assert found[service].address.startswith("http://127.0.0.1:")
+    assert Lab.attach("a").endpoints() == lab.endpoints()
+    assert (leases.leased("a") or {})["LAB_MONITORING"] == str(monitoring.folder("a"))
