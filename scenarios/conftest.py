@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from lab import harness
+from lab import harness, monitoring
 from lab.errors import Interrupted, LabError
 from lab.harness import Lab, Wish
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
@@ -142,13 +142,21 @@ def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
 
 @pytest.fixture(autouse=True)
 def step(request: pytest.FixtureRequest, run: Run) -> Iterator[None]:
-    """Each test is a step of its scenario's run."""
+    """Each test is a step of its scenario's run, and an annotation on the dashboards."""
     with run.step(request.node.name) as step:
+        _mark(request, request.node.name)
         yield
+        _mark(request, None)
         step.note = request.node.stash.get(_OUTCOME, f"{LAB_BROKEN}: no result")
     request.node.parent.stash.setdefault(_OUTCOMES, []).append(step.note)
     if step.note != HELD and "lab" in request.fixturenames:
         harness.save_evidence(request.getfixturevalue("lab"), run)
+
+
+def _mark(request: pytest.FixtureRequest, step: str | None) -> None:
+    if "lab" in request.fixturenames:
+        name = request.node.path.stem.removeprefix("test_")
+        monitoring.mark_step(request.getfixturevalue("lab").name, name, step)
 
 
 @pytest.fixture
