@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lab import engine, images
+from lab import engine, images, monitoring
 from lab.engine import Project, Removed
 from lab.harness import coming, ending, lab
 
@@ -21,6 +21,9 @@ class Engine:
         monkeypatch.setattr(lab, "require_memory", lambda _: None)
         monkeypatch.setattr(images, "missing", lambda *_: [])
         monkeypatch.setattr(engine, "containers", lambda _: [])
+        self.registry = False  # whether an image registry has Grafana and Kafka UI
+        monkeypatch.setattr(monitoring, "docker", lambda *_: "")
+        monkeypatch.setattr(monitoring, "registry_answers", lambda _: self.registry)
         monkeypatch.setattr(engine, "remove", self.remove)
         monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
         monkeypatch.setattr(Project, "up", self.up)

@@ -81,12 +81,7 @@ def test_a_client_that_cannot_be_made_fails_the_lab(fake: Engine, monkeypatch: p
         Lab.up(WISH)
 
 
-def test_without_a_registry_a_lab_comes_up_without_its_web_interfaces(
-    fake: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(monitoring, "docker", lambda *_: "")
-    monkeypatch.setattr(monitoring, "registry_answers", lambda _: False)
-
+def test_without_a_registry_a_lab_comes_up_without_its_web_interfaces(fake: Engine) -> None:
     lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
 
     (run,) = runs_folder().iterdir()
@@ -97,11 +92,8 @@ def test_without_a_registry_a_lab_comes_up_without_its_web_interfaces(
     assert monitoring.password_file("a").is_file()
 
 
-def test_with_a_registry_a_lab_has_its_web_interfaces_and_says_where_the_password_is(
-    fake: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(monitoring, "docker", lambda *_: "")
-    monkeypatch.setattr(monitoring, "registry_answers", lambda _: True)
+def test_with_a_registry_a_lab_has_its_web_interfaces_and_says_where_the_password_is(fake: Engine) -> None:
+    fake.registry = True
 
     lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
 
