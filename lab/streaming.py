@@ -14,12 +14,13 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from lab.catching_up import wait_for_target
 from lab.checks import STANDARD, Check, run_checks
 from lab.evidence import evidence
 from lab.flow import Flow
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
 from lab.verdict import Verdict
-from lab.verification import as_records, histories_of, name_ends, wait_for_target
+from lab.verification import as_records, histories_of, name_ends
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000

@@ -7,16 +7,17 @@ the target has from a producer that is at work was read from before those.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab import workings
+from lab.catching_up import Frozen, Say, wait_for_target
 from lab.checks import STANDARD, Check, Duplicates, run_checks
 from lab.errors import NotEnough
 from lab.evidence import (
@@ -33,13 +34,7 @@ from lab.kafka import Cluster, Offsets
 from lab.ledger import Summary, ledgers, summary
 from lab.spark import SparkSession, topic_frame, upload
 from lab.verdict import Outcome, Verdict, worst
-from lab.wait import NotYet, TimedOut, wait_until
 from lab.workings import Workings
-
-QUIET_S: Final = 10.0  # a target that has not grown for so long will not catch up by itself
-
-Frozen = Mapping[int, Offsets]
-Say = Callable[[str], None]
 
 
 @dataclass(kw_only=True)
@@ -71,15 +66,6 @@ class Ends:
     def grown(self) -> bool:
         """Whether the source was written to meanwhile."""
         return any(self.source[partition].end > named.end for partition, named in self.owed.items())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seen:
-    """How many offsets both sides had at one moment of the wait; markers of transactions take some."""
-
-    at: float  # seconds since 1970
-    source: int
-    target: int
 
 
 class Stages:
@@ -164,31 +150,6 @@ def others_at_rest(flow: Flow) -> Iterator[int]:
                 f'"{flow.remote}", and is still being written to',
                 "stop its producers, then verify again",
             )
-
-
-def wait_for_target(flow: Flow, owed: Frozen, others: int = 0, *, timeout_s: float, say: Say) -> list[Seen]:
-    """Until it has as many records as are owed, or does not grow any more; what was seen meanwhile."""
-    wanted = sum(offsets.count for offsets in owed.values()) + others
-    grown_at, before = time.monotonic(), -1
-    samples: list[Seen] = []
-
-    def observe() -> bool | NotYet:
-        nonlocal grown_at, before
-        there = flow.target.has_topic(flow.remote)
-        count = sum(o.count for o in flow.target.offsets(flow.remote).values()) if there else 0
-        samples.append(Seen(at=round(time.time(), 3), source=wanted, target=count))
-        if count != before:
-            grown_at, before = time.monotonic(), count
-            say(f"{count:,} of {wanted:,} records on the target")
-        still_s = time.monotonic() - grown_at
-        # Markers of transactions take offsets at the source only, so the count may never be reached.
-        return count >= wanted or still_s > QUIET_S or NotYet(f"{count} of {wanted} records")
-
-    try:
-        wait_until(observe, timeout_s=timeout_s, what=f'topic "{flow.remote}" caught up')
-    except TimedOut:
-        say(f"not caught up in {timeout_s:g} s; judged as it is")
-    return samples
 
 
 def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:

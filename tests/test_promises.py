@@ -21,7 +21,7 @@ LAYERS = (
     *("metrics", "rest", "connect"),
     *("kafka", "external", "spark", "flow", "spark_cluster", "offsets", "parity", "internals", "lag"),
     *("exporter", "connectors", "images", "workload", "evidence", "checks", "workings", "figures"),
-    *("verification", "streaming", "harness", "bench", "cli", "__main__"),
+    *("catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.
