@@ -87,7 +87,7 @@ def checks(workings: Workings) -> tuple[Check, ...]:
         TrueSyncPairs(applies=flow.emits_syncs),
         SafeTranslation(applies=given),
         TightTranslation(applies=given, offset_lag_max=int(config.get("offset.lag.max", "100"))),
-        MonotonicCheckpoints(applies=given),
+        MonotonicCheckpoints(applies=given, has_groups=workings.groups != []),
         CheckpointCoverage(applies=given),
         SyncedGroupOffsets(),
         SameTopicConfigs(applies=config.get("sync.topic.configs.enabled") != "false"),

@@ -19,6 +19,7 @@ class MonotonicCheckpoints:
     )
 
     applies: bool = True  # False: no checkpoint connector is there
+    has_groups: bool = True  # False: no group has committed anything that a checkpoint could be of
 
     def counts(self) -> dict[str, Column]:
         return {
@@ -40,6 +41,8 @@ class MonotonicCheckpoints:
             )
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no checkpoint connector is there"
+        if not counts["checkpoints"] and not self.has_groups:
+            return Outcome.NOT_APPLICABLE, "no consumer group has committed offsets of this topic"
         if not counts["checkpoints"]:
             return Outcome.UNKNOWN, "there is no checkpoint of this topic"
         rewinds = f", {counts['rewinds']} after a rewind of the group" if counts["rewinds"] else ""

@@ -33,3 +33,10 @@ def test_checkpoints_go_back_only_with_their_group(
 
 def test_the_question_does_not_arise_when_nothing_was_asked_of_mm2() -> None:
     assert MonotonicCheckpoints(applies=False).judge(NONE)[0] is Outcome.NOT_APPLICABLE
+
+
+def test_without_groups_there_is_nothing_to_write_checkpoints_of() -> None:
+    alone = MonotonicCheckpoints(has_groups=False)
+
+    assert alone.judge(NONE)[0] is Outcome.NOT_APPLICABLE
+    assert alone.judge(NONE | {"checkpoints": 1})[0] is Outcome.PASS
