@@ -20,6 +20,7 @@ import pytest
 from lab import offsets
 from lab.harness import Lab
 from lab.kafka import ClusterError
+from lab.metrics import MetricsError
 from lab.mm2 import IDENTITY_POLICY, Connector, Severity
 from lab.mm2_problems import problems
 from lab.run import Run
@@ -68,7 +69,26 @@ def test_10_all_services_are_healthy(lab: Lab) -> None:
     assert len(ids) == 2
 
 
-# Steps 11 to 19 are for what watches the clusters: metrics, their dashboards, and a web page for topics.
+def test_11_prometheus_scrapes_every_node_and_every_worker(lab: Lab) -> None:
+    """`lab open` prints the addresses; in Prometheus see Status, Targets, or ask its API:
+
+    curl -s localhost:9090/api/v1/targets | jq '.data.activeTargets[] | [.labels.job, .scrapeUrl, .health]'
+
+    Each node and worker has an agent on port 9404 that speaks Prometheus' language (it is no JMX port,
+    whatever a web interface is told). The lab's exporter adds what Kafka has no metric for: record lag.
+    """
+
+    def observe() -> bool | NotYet:
+        up = {(t.job, t.address.partition(":")[0]) for t in lab.metrics.targets() if t.health == "up"}
+        wanted = {
+            *(("kafka-source-exporter", f"kafka-source-{number}") for number in (0, 1)),
+            *(("kafka-target-exporter", f"kafka-target-{number}") for number in (0, 1)),
+            *(("kafka-connect-exporter", worker) for worker in WORKERS),
+            ("mirror-lab-exporter", "exporter"),
+        }
+        return wanted <= up or NotYet(f"not up: {', '.join(sorted(name for _, name in wanted - up))}")
+
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="all targets are up", transient=(MetricsError,))
 
 
 def test_20_the_workers_are_one_cluster_with_the_properties_of_their_file(lab: Lab) -> None:
@@ -183,11 +203,32 @@ def test_51_mm2_has_topics_of_its_own(lab: Lab) -> None:
         assert cluster.topic_configs([topic])[topic]["cleanup.policy"].value == "compact"
 
 
-def test_52_spark_proves_that_every_record_arrived_once_and_in_order(lab: Lab, run: Run) -> None:
-    """`lab produce test --records 100000`, then `lab verify test`. Exit code 0 means PASS."""
+def test_52_the_lag_is_high_and_then_nothing(lab: Lab, run: Run) -> None:
+    """`lab mm2 pause mm2-msc-source-0`, `lab produce test --records 100000`; in Prometheus the lag is all of
+    them: `sum(mirror_lab_record_lag{topic="test"})`. After `lab mm2 resume mm2-msc-source-0` it falls to 0.
+    """
+
+    def wait_for_lag(records: int) -> None:
+        def observe() -> bool | NotYet:
+            found = [v.value for v in lab.metrics.query(f'sum(mirror_lab_record_lag{{topic="{TOPIC}"}})')]
+            return found == [records] or NotYet(str(found))
+
+        what = f"a lag of {records} in Prometheus"
+        wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what=what, transient=(MetricsError,))
+
+    wait_for_lag(0)
+    lab.connect.pause("mm2-msc-source-0")
+    lab.connect.wait_until_state("mm2-msc-source-0", "PAUSED")
     plan = Plan(run=f"kraft{run.path.name[9:15]}", records=RECORDS)
     with Producing(lab.source, TOPIC, plan, run.path) as producing:
         assert producing.wait().acked == RECORDS
+    wait_for_lag(RECORDS)
+    lab.connect.resume("mm2-msc-source-0")
+    wait_for_lag(0)
+
+
+def test_53_spark_proves_that_every_record_arrived_once_and_in_order(lab: Lab) -> None:
+    """`lab verify test`. Exit code 0 means PASS."""
     judged = lab.verify(TOPIC)
     assert judged.outcome is Outcome.PASS, [v for v in judged.verdicts if v.outcome is not Outcome.PASS]
     loss = next(verdict for verdict in judged.verdicts if verdict.check == "loss")
