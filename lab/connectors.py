@@ -117,9 +117,14 @@ class Connectors:
         switch = _SWITCHES.get(kind, "enabled")
         if "false" in (config.get("enabled"), config.get(switch)):
             return f'"{switch}" is false'
-        if connector.source_alias not in self.topology.roles.clusters:
+        # a connector may have another name for a cluster than the topology has
+        by_address = self.topology.alias_of(config.get("source.cluster.bootstrap.servers", ""))
+        alias = (
+            connector.source_alias if connector.source_alias in self.topology.roles.clusters else by_address
+        )
+        if alias is None:
             return None
-        source = self.cluster(connector.source_alias)
+        source = self.cluster(alias)
         if kind == SOURCE:
             found = list(nothing_to_mirror(connector, source.topic_names()))
             return "no topic matches yet" if found else None

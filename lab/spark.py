@@ -15,6 +15,7 @@ import grpc  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.session import SparkSession
 
 from lab.errors import BadInput, LabError
@@ -22,7 +23,7 @@ from lab.kafka import Offsets
 from lab.project import SPARK_REMOTE, existing_spark
 from lab.wait import SPARK_ANSWERS_S, wait_until
 
-__all__ = ["SparkError", "SparkSession", "session", "topic_frame", "upload"]
+__all__ = ["SparkError", "SparkSession", "in_memory", "session", "topic_frame", "upload"]
 
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
@@ -108,6 +109,14 @@ def topic_frame(
         .options(**(options or {}))
         .load()
     )
+
+
+def in_memory(frame: DataFrame) -> DataFrame:
+    """The same rows, made now and kept in the server's memory as long as somebody refers to them."""
+    kept, session = frame.localCheckpoint(), frame.sparkSession
+    # The client gives it to the session that was made first, be it one of another server.
+    kept._plan._spark_session = session
+    return ConnectFrame(kept._plan, session)
 
 
 def upload(spark: SparkSession, path: Path, name: str, folder: str = SERVER_FOLDER) -> str:

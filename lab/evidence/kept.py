@@ -5,9 +5,10 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-LITTLE: Final = (
-    50_000  # records of both sides; more of them gain from files, many tasks, and need their memory
-)
+from lab.spark import in_memory
+
+# records of both sides; more of them gain from files and many tasks, and need the memory
+LITTLE: Final = 50_000
 
 
 class Kept:
@@ -20,7 +21,7 @@ class Kept:
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """The same rows, made now. A small verification takes as long as its jobs, so it writes no files."""
         if self._little:
-            return frame.localCheckpoint()
+            return in_memory(frame)
         # With a schema: without one, each job that reads the files begins with a job that asks for it.
         schema = frame.schema
         self._written[name] = frame

@@ -333,7 +333,14 @@ def test_90_of_two_voters_none_may_be_lost(lab: Lab) -> None:
     finally:
         lab.project.start("kafka-source-1", timeout_s=SERVICES_HEALTHY_S)
     lab.source.wait_until_answers(2)
-    lab.source.create_topic("after", replicas=2)
+
+    def created() -> bool:
+        if not lab.source.has_topic("after"):
+            lab.source.create_topic("after", replicas=2)
+        return True
+
+    # the client may have asked the controller that is gone, and learns of the new one by that
+    wait_until(created, timeout_s=TOPIC_APPEARS_S, what='topic "after" is created', transient=(ClusterError,))
 
     describe = f"kafka-topics.sh --describe {AT_SOURCE} --under-replicated-partitions"
     wait_until(
