@@ -1,8 +1,10 @@
 """What can be said of a cluster without one: counts, names, and errors of a cluster that is not there."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from lab.kafka import Cluster, ClusterError, Offsets, Topic, connection
+from lab.kafka import Cluster, ClusterError, KafkaError, Offsets, Topic, connection
 
 
 def test_offsets_count_what_lies_between_them() -> None:
@@ -48,3 +50,14 @@ def test_a_cluster_that_is_not_there_is_an_error_that_names_it(monkeypatch: pyte
 
     assert caught.value.message.startswith('asking cluster "source" at 127.0.0.1:1 failed: ')
     assert caught.value.hint == 'see "lab status"'
+
+
+def test_a_broker_that_does_not_list_its_groups_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own error is no exception: raised as it is, it ends the thread and tells nobody."""
+    listed = SimpleNamespace(errors=[KafkaError(KafkaError._TIMED_OUT)], valid=[])
+    asked = SimpleNamespace(list_consumer_groups=lambda **_: SimpleNamespace(result=lambda: listed))
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setitem(vars(cluster), "_admin", asked)
+
+    with pytest.raises(ClusterError, match=r'^listing the groups of cluster "source" failed: .*Timed out'):
+        cluster.group_states()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
 from lab.kafka.connection import REQUEST_S, Connection, translated
 from lab.kafka.values import GroupOffset
@@ -14,7 +14,8 @@ class Groups(Connection):
         with translated(f'listing the groups of cluster "{self.alias}"'):
             found = self._admin.list_consumer_groups(request_timeout=REQUEST_S).result()
             if found.errors:
-                raise found.errors[0]
+                # a broker did not answer; what the client gives for it is no exception that Python can handle
+                raise KafkaException(found.errors[0])
             return {group.group_id: group.state.name.lower() for group in found.valid}
 
     def group_offsets(self, group: str) -> dict[tuple[str, int], GroupOffset]:
