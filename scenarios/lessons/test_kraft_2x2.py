@@ -18,7 +18,7 @@ from dataclasses import replace
 import pytest
 
 from lab import offsets
-from lab.harness import Lab
+from lab.harness import Lab, Wish
 from lab.kafka import ClusterError
 from lab.metrics import MetricsError
 from lab.mm2 import IDENTITY_POLICY, Connector, Severity
@@ -40,6 +40,8 @@ pytestmark = pytest.mark.topology("kraft-2x2")
 TOPIC = "test"
 RECORDS = 100_000
 BY_HAND = 5
+BACKLOG, HEAP = "backlog", "LAB_CONNECT_HEAP"
+OUT_OF_MEMORY_S, BACKLOG_ARRIVES_S = 120.0, 180.0
 WORKERS = ("kafka-connect-0", "kafka-connect-1")
 AT_SOURCE = "--bootstrap-server kafka-source-0:9092,kafka-source-1:9092"
 AT_TARGET = "--bootstrap-server kafka-target-0:9092,kafka-target-1:9092"
@@ -315,6 +317,48 @@ def checkpointed(lab: Lab, before: int) -> set[str]:
         return {found.topic for found in checkpoints(lab)[before:]} or NotYet(f"{before} checkpoints")
 
     return wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what='new checkpoints of group "app"')
+
+
+@contextmanager
+def heap(lab: Lab, options: str) -> Iterator[None]:
+    """Both workers with another heap; afterwards with the lab's own."""
+    wish = Wish(topology=lab.topology.name, name=lab.name, kafka=lab.kafka_version)
+    Lab.up(replace(wish, variables={HEAP: options})).close()
+    try:
+        yield
+    finally:
+        Lab.up(replace(wish, variables={HEAP: lab.topology.variables[HEAP]})).close()
+
+
+def test_80_a_heap_of_256_mb_is_enough_until_there_is_a_backlog(lab: Lab, run: Run) -> None:
+    """`lab up kraft-2x2 --set LAB_CONNECT_HEAP="-Xms128m -Xmx256m"`, as it is often set, and a topic that has
+    a million records already. Each task keeps whole fetches and all that the target has not acknowledged.
+
+    A worker runs out of memory and ends; its tasks wait for it, or end the other worker too. Mirroring stands
+    still, and of the connector Connect still says RUNNING. With the heap of the lab the rest arrives.
+    """
+    lab.source.create_topic(BACKLOG, partitions=5, replicas=2)
+    plan = Plan(run=f"heap{run.path.name[9:15]}", records=1_000_000, size_bytes=200)
+    with Producing(lab.source, BACKLOG, plan, run.path / BACKLOG) as producing:
+        assert producing.wait().acked == plan.records
+    connector = replace(lab.connector("mm2-msc-source-0", topics=BACKLOG), name=BACKLOG)
+
+    def ended() -> bool | NotYet:
+        boxes = {b.service: b for b in lab.containers() if b.service in WORKERS}
+        return any(b.state == "exited" for b in boxes.values()) or NotYet(
+            f"{ {name: box.state for name, box in boxes.items()} }"
+        )
+
+    with heap(lab, "-Xms128m -Xmx256m"):
+        lab.deploy(connector)
+        wait_until(ended, timeout_s=OUT_OF_MEMORY_S, what="a worker that has run out of memory")
+        assert "OutOfMemoryError" in lab.project.logs()
+        assert 0 < records(lab, BACKLOG) < plan.records
+    lab.target.wait_for_records(BACKLOG, at_least=plan.records, timeout_s=BACKLOG_ARRIVES_S)
+
+
+def records(lab: Lab, topic: str) -> int:
+    return sum(offsets.count for offsets in lab.target.offsets(topic).values())
 
 
 def test_90_of_two_voters_none_may_be_lost(lab: Lab) -> None:
