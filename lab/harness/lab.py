@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
 from lab import engine, leases, monitoring, topology
 from lab.engine import Removed
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.harness import coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
@@ -21,7 +21,7 @@ from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
+from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, wait_until
 
 if TYPE_CHECKING:
     from lab.connectors import Connectors
@@ -192,15 +192,44 @@ class Lab(Parts):
         try:
             yield
         finally:
-            for name in set(self.connect.names()) - connectors:
-                self._forget(name)
-            for cluster in clusters:
-                for topic in set(cluster.topic_names()) - topics[cluster.alias]:
-                    if not topic.startswith("__"):
-                        cluster.delete_topic(topic)
+            added = set(self.connect.names()) - connectors
+            failed = _failures(partial(self._forget, name) for name in added)
+            failed += _failures(
+                partial(cluster.delete_topic, topic)
+                for cluster in clusters
+                for topic in set(cluster.topic_names()) - topics[cluster.alias]
+                if not topic.startswith("__")
+            )
+            if failed:
+                raise failed[0]
 
     def _forget(self, connector: str) -> None:
+        from lab.connect import ConnectError  # loads httpx, which `up` has no need of so early
+
         if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
-            self.connect.forget(connector)
+
+            def forgotten() -> bool:
+                if connector in self.connect.names():
+                    self.connect.forget(connector)
+                return True
+
+            # After a fault workers and brokers take a while until they do as they are told.
+            wait_until(
+                forgotten,
+                timeout_s=CONNECTOR_RUNS_S,
+                what=f'connector "{connector}" is forgotten',
+                transient=(ConnectError,),
+            )
         else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
             self.connect.delete(connector)
+
+
+def _failures(actions: Iterable[Callable[[], object]]) -> list[LabError]:
+    """Does all of them, whatever becomes of some."""
+    failed = []
+    for action in actions:
+        try:
+            action()
+        except LabError as error:
+            failed.append(error)
+    return failed
