@@ -203,11 +203,12 @@ class Connect(Rest):
     def validate(self, connector: Connector) -> list[Objection]:
         """The worker's own validation: types, values, what the connector class checks; no unknown keys."""
         answer = self._validation(connector)
-        return [
+        found = (
             Objection(key=entry["value"]["name"], message=message)
             for entry in answer["configs"]
             for message in entry["value"]["errors"]
-        ]
+        )
+        return list(dict.fromkeys(found))  # both the worker and the connector's class object, word for word
 
     def known_keys(self, connector: Connector) -> set[str]:
         """Every key that the connector's class and the worker define."""

@@ -82,7 +82,7 @@ def test_headers_in_base64_are_a_warning(lab: Lab, deployed: str, tmp_path: Path
 
 def test_what_the_worker_refuses_is_told_too(lab: Lab, deployed: str, tmp_path: Path) -> None:
     file = write(tmp_path, lab, MSC, "refused", topics=TOPIC, **{"tasks.max": "many"})
-    assert judged(lab, file, "refused") == [("error", "tasks.max")]
+    assert set(judged(lab, file, "refused")) == {("error", "tasks.max")}
     assert lab.connect.names() == [deployed]
 
 
