@@ -27,8 +27,10 @@ from lab.flow import Flow
 from lab.kafka import Cluster, ClusterError, Offsets
 from lab.mm2 import Connector
 from lab.spark import SparkSession, topic_frame
+from lab.wait import TimedOut, wait_until
 
 T = TypeVar("T")
+ASK_AGAIN_S: Final = 3.0
 _PATIENCE_S: Final = 5.0  # beyond three intervals of syncing, for a slow machine
 
 
@@ -169,9 +171,10 @@ def _ends(cluster: Cluster, topic: str) -> Mapping[int, Offsets]:
 
 
 def _or_none(ask: Callable[[], T]) -> T | None:
+    """Asked again for a moment: while topics come and go, some have no leader yet."""
     try:
-        return ask()
-    except ClusterError:
+        return wait_until(ask, timeout_s=ASK_AGAIN_S, what="an answer", transient=(ClusterError,))
+    except TimedOut:
         return None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from lab import workings
 from lab.flow import Flow
 from lab.kafka import Acl, Cluster, ClusterError, GroupOffset, Offsets, Topic, TopicConfig
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
@@ -45,6 +46,11 @@ class Told(Cluster):
 
     def group_offsets(self, group: str) -> dict[tuple[str, int], GroupOffset]:
         return {("orders", 0): GroupOffset(offset=7, metadata="")}
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workings, "ASK_AGAIN_S", 0.01)
 
 
 SYNCS, CHECKPOINTS = "mm2-offset-syncs.target.internal", "source.checkpoints.internal"
