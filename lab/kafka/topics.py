@@ -19,6 +19,7 @@ from lab.kafka.values import Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
 _KNOWN_S: Final = 5.0
+_ANSWERS: Final = 3  # in a row, of brokers that know a new topic
 
 
 class Topics(Connection):
@@ -95,13 +96,31 @@ class Topics(Connection):
     def create_topic(
         self, topic: str, *, partitions: int = 1, replicas: int = 1, configs: Mapping[str, str] | None = None
     ) -> None:
-        """Create a topic and wait until the cluster shows it."""
+        """Create a topic and wait until the cluster's brokers know it and lead its partitions."""
         new = NewTopic(
             topic, num_partitions=partitions, replication_factor=replicas, config=dict(configs or {})
         )
         with translated(f'creating topic "{topic}" in cluster "{self.alias}"'):
             self._admin.create_topics([new], request_timeout=REQUEST_S)[topic].result()
-        self.wait_for_topic(topic)
+        known = 0
+
+        def observe() -> bool | NotYet:
+            nonlocal known
+            try:
+                known = known + 1 if len(self.offsets(topic)) == partitions else 0
+            except ClusterError:
+                known = 0
+                raise
+            return known >= _ANSWERS or NotYet("not all brokers know it")
+
+        # Each question may go to another broker, and each broker learns of it in its own time.
+        wait_until(
+            observe,
+            timeout_s=TOPIC_APPEARS_S,
+            what=f'topic "{topic}" in cluster "{self.alias}"',
+            transient=(ClusterError,),
+            pause_s=0.02,
+        )
 
     def delete_topic(self, topic: str) -> None:
         with translated(f'deleting topic "{topic}" in cluster "{self.alias}"'):
