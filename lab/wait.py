@@ -22,6 +22,7 @@ SERVICES_HEALTHY_S: Final = 180.0
 CLUSTER_ANSWERS_S: Final = 60.0
 CONNECT_ANSWERS_S: Final = 90.0
 CONNECTOR_RUNS_S: Final = 60.0
+FORGOTTEN_S: Final = 300.0  # a connector with its offsets, after its cluster was gone
 TOPIC_APPEARS_S: Final = 60.0
 RECORDS_ARRIVE_S: Final = 120.0
 SPARK_ANSWERS_S: Final = 90.0

@@ -21,7 +21,7 @@ from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, wait_until
+from lab.wait import FORGOTTEN_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, TimedOut, wait_until
 
 if TYPE_CHECKING:
     from lab.connectors import Connectors
@@ -213,12 +213,12 @@ class Lab(Parts):
                     self.connect.forget(connector)
                 return True
 
-            # After a fault workers and brokers take a while until they do as they are told.
+            # After a fault a task may take minutes until it gives up what it was doing.
             wait_until(
                 forgotten,
-                timeout_s=CONNECTOR_RUNS_S,
+                timeout_s=FORGOTTEN_S,
                 what=f'connector "{connector}" is forgotten',
-                transient=(ConnectError,),
+                transient=(ConnectError, TimedOut),
             )
         else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
             self.connect.delete(connector)
