@@ -45,8 +45,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[_LABS].close()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """All of one topology in a row, so that its lab starts once; else in the order of the files."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow and not config.getoption("--slow"):
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
     first: dict[str, int] = {}
     for item in items:
         topology = _topology(item)

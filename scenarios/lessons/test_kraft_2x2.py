@@ -330,17 +330,14 @@ def heap(lab: Lab, options: str) -> Iterator[None]:
         Lab.up(replace(wish, variables={HEAP: lab.topology.variables[HEAP]})).close()
 
 
-def test_80_a_heap_of_256_mb_is_enough_until_there_is_a_backlog(
-    request: pytest.FixtureRequest, lab: Lab, run: Run
-) -> None:
+@pytest.mark.slow
+def test_80_a_heap_of_256_mb_is_enough_until_there_is_a_backlog(lab: Lab, run: Run) -> None:
     """`lab up kraft-2x2 --set LAB_CONNECT_HEAP="-Xms128m -Xmx256m"`, as it is often set, and a topic that has
     a million records already. Each task keeps whole fetches and all that the target has not acknowledged.
 
     A worker runs out of memory and ends; its tasks wait for it, or end the other worker too. Mirroring stands
     still, and of the connector Connect still says RUNNING. With the heap of the lab the rest arrives.
     """
-    if not request.config.getoption("--slow"):
-        pytest.skip("a million records and two restarts of the workers: with --slow")
     lab.source.create_topic(BACKLOG, partitions=5, replicas=2)
     plan = Plan(run=f"heap{run.path.name[9:15]}", records=1_000_000, size_bytes=200)
     with Producing(lab.source, BACKLOG, plan, run.path / BACKLOG) as producing:
