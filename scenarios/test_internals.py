@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from lab import offsets
+from lab import mm2_records, offsets
 from lab.checks import run_checks
 from lab.checks.acls import SameAcls
 from lab.checks.topic_configs import SameTopicConfigs
@@ -177,7 +177,7 @@ def _same(plain: list[object], frame: DataFrame, count: int) -> None:
 def test_offset_syncs_are_what_kafkas_formatter_prints(lab: Lab, source_connector: Connector) -> None:
     topic = source_connector.offset_syncs_topic
     records = _read(lab.source, topic)
-    syncs = [s for r in records if (s := offsets.offset_sync(r))]
+    syncs = [s for r in records if (s := mm2_records.offset_sync(r))]
     told = [
         f"OffsetSync{{topicPartition={s.topic}-{s.partition}, upstreamOffset={s.upstream}, "
         f"downstreamOffset={s.downstream}}}"
@@ -194,7 +194,7 @@ def test_checkpoints_are_what_kafkas_formatter_prints_and_the_groups_committed(
 ) -> None:
     topic = checkpoint_connector.checkpoints_topic
     records = _read(lab.target, topic)
-    checkpoints = [c for r in records if (c := offsets.checkpoint(r))]
+    checkpoints = [c for r in records if (c := mm2_records.checkpoint(r))]
     told = [
         f"Checkpoint{{consumerGroupId={c.group}, topicPartition={c.topic}-{c.partition}, "
         f"upstreamOffset={c.upstream}, downstreamOffset={c.downstream}, metadata={c.metadata}}}"
@@ -211,7 +211,7 @@ def test_checkpoints_are_what_kafkas_formatter_prints_and_the_groups_committed(
 def test_heartbeats_carry_the_workers_clock_and_both_aliases(lab: Lab, source_connector: Connector) -> None:
     topic = source_connector.heartbeats_topic
     records = _read(lab.target, topic)
-    beats = [b for r in records if (b := offsets.heartbeat(r))]
+    beats = [b for r in records if (b := mm2_records.heartbeat(r))]
     told = [
         f"Heartbeat{{sourceClusterAlias={b.source}, targetClusterAlias={b.target}, "
         f"timestamp={b.timestamp_ms}}}"
@@ -233,13 +233,13 @@ def test_any_offset_and_name_is_the_same_in_spark_and_in_python(lab: Lab) -> Non
         Record(partition=0, offset=n, timestamp_ms=0, key=key, value=value, headers=())
         for n, value in enumerate([*values, None])
     ]
-    syncs = [s for r in records if (s := offsets.offset_sync(r))]
+    syncs = [s for r in records if (s := mm2_records.offset_sync(r))]
     assert len(syncs) == len(numbers)
     _same(list(syncs), offsets.offset_syncs(_made(lab, records)), len(records))
 
     unknown = replace(records[0], key=b"\0\1g" + key, value=b"\0\1" + bytes(18))
-    with pytest.raises(offsets.NotDecodable, match="version 1"):
-        offsets.checkpoint(unknown)
+    with pytest.raises(mm2_records.NotDecodable, match="version 1"):
+        mm2_records.checkpoint(unknown)
     with pytest.raises(PySparkException, match="no checkpoint of version 0 at partition 0, offset 0"):
         offsets.checkpoints(_made(lab, [unknown])).collect()
 

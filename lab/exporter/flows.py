@@ -2,15 +2,18 @@
 
 import bisect
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
-from lab.exporter.mm2_records import checkpoint_group, heartbeat_ms
 from lab.exporter.tails import Tails
-from lab.kafka import Cluster, Place
+from lab.kafka import Cluster, Place, Record
 from lab.lag import LagWatcher, Sample, alike, mirrored_topics
 from lab.mm2 import CHECKPOINT, HEARTBEATS, SOURCE, Connector
+from lab.mm2_records import NotDecodable, checkpoint, heartbeat
+
+T = TypeVar("T")
 
 BUCKETS_S: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3_600.0, 86_400.0)
 # A backlog is counted within the collections' pauses; until then the lag is said to be "at most".
@@ -148,21 +151,26 @@ class Flow:
                 heartbeats.setdefault(target, set()).add(connector.remote_topic(HEARTBEATS))
         self._heartbeat = None if not heartbeats else self._heartbeat
         for target, topics in checkpoints.items():
-            for record in self._tail(target).new(topics):
-                group = checkpoint_group(record)
-                if group is not None and record.timestamp_ms is not None:
-                    before = self._checkpoints.get(group, 0)
-                    self._checkpoints[group] = max(before, record.timestamp_ms)
+            for found in _decoded(checkpoint, self._tail(target).new(topics)):
+                if found.written_ms is not None:
+                    before = self._checkpoints.get(found.group, 0)
+                    self._checkpoints[found.group] = max(before, found.written_ms)
         for target, topics in heartbeats.items():
-            for record in self._tail(target).new(topics, at_most=_LAST_HEARTBEATS):
-                made_ms = heartbeat_ms(record)
-                if made_ms is not None:
-                    self._heartbeat = max(self._heartbeat or 0, made_ms)
+            for beat in _decoded(heartbeat, self._tail(target).new(topics, at_most=_LAST_HEARTBEATS)):
+                self._heartbeat = max(self._heartbeat or 0, beat.timestamp_ms)
 
     def _tail(self, cluster: Cluster) -> Tails:
         if cluster not in self._tails:
             self._tails[cluster] = self._new_tails(cluster)
         return self._tails[cluster]
+
+
+def _decoded(decode: Callable[[Record], T | None], records: Iterable[Record]) -> Iterator[T]:
+    """One record that is none of MM2's must not cost the metrics of all others."""
+    for record in records:
+        with suppress(NotDecodable):
+            if (found := decode(record)) is not None:
+                yield found
 
 
 def _behind(sample: Sample) -> tuple[bool, int]:

@@ -17,12 +17,12 @@ from dataclasses import replace
 
 import pytest
 
-from lab import offsets
 from lab.harness import Lab, Wish
 from lab.kafka import ClusterError
 from lab.metrics import MetricsError
 from lab.mm2 import IDENTITY_POLICY, Connector, Severity
 from lab.mm2_problems import problems
+from lab.mm2_records import Checkpoint, checkpoint
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import (
@@ -305,9 +305,9 @@ def test_70_without_the_policy_checkpoints_are_of_another_topic(lab: Lab) -> Non
     assert not lab.target.has_topic(f"source-0.{TOPIC}")
 
 
-def checkpoints(lab: Lab) -> list[offsets.Checkpoint]:
+def checkpoints(lab: Lab) -> list[Checkpoint]:
     records = lab.target.read("source-0.checkpoints.internal", from_start=True, idle_s=1)
-    return [found for record in records if (found := offsets.checkpoint(record)) and found.group == "app"]
+    return [found for record in records if (found := checkpoint(record)) and found.group == "app"]
 
 
 def checkpointed(lab: Lab, before: int) -> set[str]:

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from lab.kafka import Record
-from lab.offsets import (
+from lab.mm2_records import (
     Checkpoint,
     Heartbeat,
     NotDecodable,
