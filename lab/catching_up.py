@@ -47,8 +47,7 @@ def wait_for_target(
 
     def observe() -> bool | NotYet:
         nonlocal grown_at, before
-        there = flow.target.has_topic(flow.remote)
-        count = sum(o.count for o in flow.target.offsets(flow.remote).values()) if there else 0
+        count = sum(offsets.count for offsets in flow.target.offsets_of([flow.remote]).values())
         samples.append(Seen(at=round(time.time(), 3), source=wanted, target=count))
         if count != before:
             grown_at, before = time.monotonic(), count

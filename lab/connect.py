@@ -11,7 +11,7 @@ from lab.errors import BadInput
 from lab.mm2 import Connector
 from lab.mm2_status import Deployed, Status
 from lab.rest import NO_SUCH_METHOD, NOT_FOUND, ConnectError, Rebalancing, Rest
-from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, NotYet, TimedOut, wait_until
+from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, FORGOTTEN_S, NotYet, TimedOut, wait_until
 
 _NOBODY: Final = "lab-healthy"  # no connector has this name
 NEWS_S: Final = 10.0  # a restart is told to all workers through a topic
@@ -68,6 +68,10 @@ class Connect(Rest):
             for name, entry in sorted(found.items())
             if "info" in entry
         }
+
+    def connectors(self) -> list[Connector]:
+        """Every connector as it is deployed."""
+        return [Connector(name=name, config=found.config) for name, found in self.deployed().items()]
 
     def statuses(self) -> list[Status]:
         return [found.status for found in self.deployed().values() if found.status is not None]
@@ -130,10 +134,26 @@ class Connect(Rest):
         Deleting alone keeps the offsets: a topic that was deleted and created again would be read from
         where the old one ended, and what lies before is silently lost. Needs Kafka 3.6 or later.
         """
-        self.stop(name)
-        self.wait_until_state(name, "STOPPED")
-        self._retrying("DELETE", f"{_at(name)}/offsets")
-        self.delete(name)
+
+        def forgotten() -> bool:
+            try:
+                self.stop(name)
+            except ConnectError as error:
+                if error.status == NOT_FOUND:
+                    return True
+                raise
+            self.wait_until_state(name, "STOPPED")
+            self.reset_offsets(name)
+            self.delete(name)
+            return True
+
+        # After a fault a task fails, or may take minutes until it gives up what it was doing.
+        wait_until(
+            forgotten,
+            timeout_s=FORGOTTEN_S,
+            what=f'connector "{name}" is forgotten',
+            transient=(ConnectError, TimedOut),
+        )
 
     def wait_until_state(self, name: str, state: str) -> Status:
         """Until the connector and all its tasks are in it; STOPPED has no tasks."""

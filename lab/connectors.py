@@ -31,9 +31,6 @@ class Connectors:
     def names(self) -> Names:
         return Names.of(self.topology)
 
-    def live(self) -> list[Connector]:
-        return [Connector(name=name, config=it.config) for name, it in self.connect.deployed().items()]
-
     def named(self, names: list[str] | None) -> list[str]:
         """Connectors that are deployed: those named, or all; one that is not there is refused."""
         there = self.connect.names()
@@ -49,7 +46,7 @@ class Connectors:
         """What the worker says against each, then what it misses."""
         topics = {alias: self.cluster(alias).topic_names() for alias in self._clusters(chosen)}
         between = problems_between(
-            chosen, self.live(), sorted({topic for names in topics.values() for topic in names})
+            chosen, self.connect.connectors(), sorted({topic for names in topics.values() for topic in names})
         )
         return {
             connector.name: [

@@ -18,7 +18,6 @@ from lab.project import VERSIONS
 LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
-NAME_LABEL: Final = "io.mirror-lab.name"
 _TERMINATE_S: Final = 5.0
 
 

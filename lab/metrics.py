@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import httpx
 
 from lab.errors import LabError
+from lab.http import HttpApi
 
 REQUEST_S: Final = 15.0
 
@@ -31,19 +32,9 @@ class Value:
     value: float
 
 
-class Metrics:
+class Metrics(HttpApi):
     def __init__(self, url: str, *, transport: httpx.BaseTransport | None = None) -> None:
-        self.url = url.rstrip("/")
-        self._http = httpx.Client(base_url=self.url, timeout=REQUEST_S, transport=transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._http.close()
+        super().__init__(url, timeout_s=REQUEST_S, transport=transport)
 
     def targets(self) -> list[Target]:
         return [
@@ -64,10 +55,6 @@ class Metrics:
             found = {"result": [{"metric": {}, "value": found["result"]}]}
         values = [Value(labels=s["metric"], value=float(s["value"][1])) for s in found["result"]]
         return [value for value in values if not math.isnan(value.value)]
-
-    def label_values(self, label: str, selector: str) -> list[str]:
-        found: list[str] = self._get(f"label/{label}/values", **{"match[]": selector})
-        return found
 
     def alerting(self) -> list[str]:
         """The names of the alerts that fire."""

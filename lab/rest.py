@@ -1,10 +1,11 @@
 """Requests to a Connect worker over HTTP, and what its refusals mean."""
 
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import httpx
 
 from lab.errors import LabError
+from lab.http import HttpApi
 from lab.wait import CONNECTOR_RUNS_S, wait_until
 
 REQUEST_S: Final = 30.0  # validation opens admin clients to both clusters and is slow when one is down
@@ -25,23 +26,13 @@ class Rebalancing(ConnectError):
     """409 while workers agree on who runs what; the same request succeeds a little later."""
 
 
-class Rest:
+class Rest(HttpApi):
     """A worker's REST API without its words."""
 
     def __init__(
         self, url: str, *, timeout_s: float = REQUEST_S, transport: httpx.BaseTransport | None = None
     ) -> None:
-        self.url = url.rstrip("/")
-        self._http = httpx.Client(base_url=self.url, timeout=timeout_s, transport=transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._http.close()
+        super().__init__(url, timeout_s=timeout_s, transport=transport)
 
     def _retrying(self, method: str, path: str, **options: Any) -> Any:
         return wait_until(

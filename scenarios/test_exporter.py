@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lab import engine
 from lab.harness import Lab
+from lab.kafka import GroupOffset
 from lab.mm2 import Connector
 from lab.wait import CLUSTER_ANSWERS_S, CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 
@@ -123,7 +124,7 @@ def test_the_group_lag_is_that_of_kafkas_own_tool(lab: Lab, topic: str, alias: s
     for number in range(100):
         producer.produce(topic, value=b"v", partition=number % 2)
     producer.flush()
-    cluster.commit(group, {(topic, 0): 17, (topic, 1): 50})
+    cluster.commit(group, {(topic, 0): GroupOffset(offset=17), (topic, 1): GroupOffset(offset=50)})
     broker = lab.topology.roles.clusters[alias][0]
 
     def observe() -> dict[str, float] | NotYet:

@@ -7,7 +7,7 @@ import pytest
 from lab import catching_up
 from lab.catching_up import wait_for_target
 from lab.flow import Flow, Origin
-from lab.kafka import Cluster, Offsets
+from lab.kafka import Cluster, Offsets, Place
 from lab.lag import LagWatcher, Sample
 from lab.mm2 import SOURCE, Connector
 
@@ -22,11 +22,8 @@ class Target:
     def __init__(self, count: int) -> None:
         self._count = count
 
-    def has_topic(self, _: str) -> bool:
-        return True
-
-    def offsets(self, _: str) -> dict[int, Offsets]:
-        return {0: Offsets(start=0, end=self._count)}
+    def offsets_of(self, topics: list[str]) -> dict[Place, Offsets]:
+        return {(topic, 0): Offsets(start=0, end=self._count) for topic in topics}
 
 
 class Watched:

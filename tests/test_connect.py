@@ -266,6 +266,29 @@ def test_a_worker_answers_when_it_knows_that_a_connector_is_not_there() -> None:
     assert worker.lines == ["GET /connectors/lab-healthy/config"] * 4
 
 
+def test_a_connector_is_forgotten_with_its_offsets_though_a_task_failed_before_it_stopped() -> None:
+    worker = Worker(
+        *(ok({}), ok(status("STOPPED", ("FAILED", TRACE)))),
+        *(ok({}), ok(status("STOPPED")), ok({}), ok({})),
+    )
+
+    connect(worker).forget("orders")
+
+    asked = ["PUT /connectors/orders/stop", "GET /connectors/orders/status"]
+    assert worker.lines == [
+        *(*asked, *asked),
+        *("DELETE /connectors/orders/offsets", "DELETE /connectors/orders"),
+    ]
+
+
+def test_a_connector_that_is_not_there_is_forgotten_already() -> None:
+    worker = Worker(httpx.Response(404, json=NOT_FOUND), ok([]))
+
+    connect(worker).forget("orders")
+
+    assert worker.lines == ["PUT /connectors/orders/stop", "GET /connectors"]
+
+
 def test_statuses_carry_class_and_topics_and_leave_out_what_has_none_yet() -> None:
     info = {"config": dict(ORDERS.config)}
     worker = Worker(

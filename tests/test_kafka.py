@@ -1,10 +1,20 @@
 """What can be said of a cluster without one: counts, names, and errors of a cluster that is not there."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from lab.kafka import Cluster, ClusterError, KafkaError, Offsets, Topic, connection
+from lab.kafka import (
+    Cluster,
+    ClusterError,
+    GroupOffset,
+    KafkaError,
+    KafkaException,
+    Offsets,
+    Topic,
+    connection,
+)
 
 
 def test_offsets_count_what_lies_between_them() -> None:
@@ -61,3 +71,51 @@ def test_a_broker_that_does_not_list_its_groups_is_an_error(monkeypatch: pytest.
 
     with pytest.raises(ClusterError, match=r'^listing the groups of cluster "source" failed: .*Timed out'):
         cluster.group_states()
+
+
+class Coordinator:
+    """Answers to offsets of a group one after the other: an error, or what became of each place."""
+
+    def __init__(self, *answers: KafkaError | KafkaException | None) -> None:
+        self.asked = 0
+        self._answers = answers
+
+    def alter_consumer_group_offsets(self, asked: Any, **_: object) -> dict[str, Any]:
+        answer = self._answers[self.asked]
+        self.asked += 1
+        return {"app": SimpleNamespace(result=lambda: self._result(answer))}
+
+    @staticmethod
+    def _result(answer: KafkaError | KafkaException | None) -> Any:
+        if isinstance(answer, KafkaException):
+            raise answer
+        return SimpleNamespace(topic_partitions=[SimpleNamespace(error=answer)])
+
+
+def committing(monkeypatch: pytest.MonkeyPatch, coordinator: Coordinator) -> None:
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setitem(vars(cluster), "_admin", coordinator)
+    cluster.commit("app", {("orders", 0): GroupOffset(offset=7)})
+
+
+def test_a_clusters_first_group_is_asked_for_until_it_has_a_coordinator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    coordinator = Coordinator(KafkaException(KafkaError(KafkaError._TIMED_OUT)), None)
+
+    committing(monkeypatch, coordinator)
+
+    assert coordinator.asked == 2
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["of a partition", "of the request"])
+def test_offsets_that_are_refused_are_an_error(monkeypatch: pytest.MonkeyPatch, inside: bool) -> None:
+    refused = KafkaError(KafkaError.UNKNOWN_MEMBER_ID)
+    coordinator = Coordinator(refused if inside else KafkaException(refused))
+
+    with pytest.raises(
+        ClusterError, match=r'^setting the offsets of group "app" of cluster "source" failed: '
+    ):
+        committing(monkeypatch, coordinator)
+
+    assert coordinator.asked == 1

@@ -18,17 +18,17 @@ LAYERS = (
     *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
-    *("metrics", "rest", "connect"),
-    *("kafka", "external", "spark", "flow", "spark_cluster", "offsets", "parity", "internals", "lag"),
-    *("exporter", "connectors", "images", "workload", "evidence", "checks", "workings", "figures"),
-    *("catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
+    *("http", "metrics", "rest", "connect"),
+    *("kafka", "external", "mm2_records", "spark", "flow", "spark_cluster", "offsets", "parity"),
+    *("internals", "lag", "exporter", "connectors", "images", "workload", "evidence", "checks", "workings"),
+    *("figures", "catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
     "python_on_whales": {"engine"},
     "prometheus_client": {"exporter"},
-    "httpx": {"rest", "metrics", "setup"},
+    "httpx": {"http", "metrics", "rest", "setup"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
         "spark",

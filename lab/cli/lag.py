@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import typer
-from packaging.version import Version
 from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
@@ -21,14 +20,12 @@ from lab.errors import BadInput, Interrupted
 from lab.harness import Lab
 from lab.kafka import ClusterError
 from lab.lag import LagWatcher, Sample, watchers
-from lab.mm2 import Connector
 from lab.run import Run
 from lab.wait import pace
 
 _ONCE_PATIENCE_S: Final = 30.0  # who asks once wants to have a backlog counted
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _SHOWN: Final = 60  # samples in the sparkline
-_KAFKA_4: Final = Version("4")
 
 
 def register(app: typer.Typer) -> None:
@@ -106,14 +103,13 @@ class Moment:
 
 
 def _watchers(lab: Lab, topic: str | None, cluster: str | None = None) -> list[LagWatcher]:
+    deployed = lab.deployed()
     if topic is not None:
-        source = lab.cluster(lab.mirroring(topic, source=cluster).source_alias)
+        source = lab.cluster(lab.mirroring(topic, source=cluster, among=deployed).source_alias)
         if not source.has_topic(topic):
             raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
-    connectors = [Connector(name=name, config=lab.connect.config(name)) for name in lab.connect.names()]
-    connectors = [c for c in connectors if cluster in (None, c.source_alias)]
-    kafka_4 = Version(lab.kafka_version) >= _KAFKA_4
-    found = watchers(connectors, lab.cluster, topic=topic, kafka_4=kafka_4)
+    connectors = [c for c in deployed if cluster in (None, c.source_alias)]
+    found = watchers(connectors, lab.cluster, topic=topic, kafka_4=lab.kafka_4)
     if not found:
         what = "any topic that is there" if topic is None else f'topic "{topic}"'
         raise BadInput(f"no deployed connector mirrors {what}", '"lab mm2 deploy" deploys one')

@@ -7,11 +7,10 @@ most other commands need not pay.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
-
-from packaging.version import Version
+from typing import TYPE_CHECKING
 
 from lab.harness.parts import Parts
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
@@ -20,8 +19,6 @@ from lab.run import Run
 
 if TYPE_CHECKING:
     from lab.flow import Flow, Origin
-
-KAFKA_4: Final = Version("4")
 
 
 @dataclass
@@ -33,29 +30,30 @@ class Flows:
     def of(self, topic: str, *, source: str | None = None) -> Flow:
         from lab.flow import Flow
 
-        lab, connector = self.lab, self.lab.mirroring(topic, source=source)
+        lab, deployed = self.lab, self.lab.deployed()
+        connector = lab.mirroring(topic, source=source, among=deployed)
         ends = (connector.source_alias, connector.target_alias)
-        checkpointers = [c for c in lab.deployed() if c.connector_class == CHECKPOINT]
+        checkpointers = [c for c in deployed if c.connector_class == CHECKPOINT]
         return Flow(
             topic=topic,
             connector=connector,
             checkpointer=next((c for c in checkpointers if (c.source_alias, c.target_alias) == ends), None),
             source=lab.cluster(connector.source_alias),
             target=lab.cluster(connector.target_alias),
-            others=self.others(connector, topic),
+            others=self.others(connector, topic, deployed),
             bootstraps={alias: lab.internal_bootstrap(alias) for alias in ends},
             options={alias: self._options(alias) for alias in ends},
             folder=self._folder,
-            kafka_4=Version(self._worker_version) >= KAFKA_4,
+            kafka_4=lab.kafka_4,
         )
 
-    def others(self, connector: Connector, topic: str) -> list[Origin]:
+    def others(self, connector: Connector, topic: str, deployed: Sequence[Connector]) -> list[Origin]:
         """Other clusters whose topic of that name goes into the same topic of the target."""
         from lab.flow import Origin
 
         aliases = {
             other.source_alias
-            for other in self.lab.deployed()
+            for other in deployed
             if other.connector_class == SOURCE
             and other.selects(topic)
             and (other.target_alias, other.remote_topic(topic))
@@ -63,10 +61,6 @@ class Flows:
         } - {connector.source_alias}
         clusters = [self.lab.cluster(alias) for alias in sorted(aliases)]
         return [Origin(topic=topic, source=c) for c in clusters if c.has_topic(topic)]
-
-    @property
-    def _worker_version(self) -> str:
-        return self.lab.connect.version() if self.lab.topology.has_connect else self.lab.kafka_version
 
     def facts(self, flow: Flow, run: Run) -> dict[str, str]:
         """What a verdict that is kept says of where it comes from."""

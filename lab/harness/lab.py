@@ -21,7 +21,7 @@ from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.wait import FORGOTTEN_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, TimedOut, wait_until
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
     from lab.connectors import Connectors
@@ -204,22 +204,8 @@ class Lab(Parts):
                 raise failed[0]
 
     def _forget(self, connector: str) -> None:
-        from lab.connect import ConnectError  # loads httpx, which `up` has no need of so early
-
         if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
-
-            def forgotten() -> bool:
-                if connector in self.connect.names():
-                    self.connect.forget(connector)
-                return True
-
-            # After a fault a task may take minutes until it gives up what it was doing.
-            wait_until(
-                forgotten,
-                timeout_s=FORGOTTEN_S,
-                what=f'connector "{connector}" is forgotten',
-                transient=(ConnectError, TimedOut),
-            )
+            self.connect.forget(connector)
         else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
             self.connect.delete(connector)
 

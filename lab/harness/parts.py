@@ -6,10 +6,12 @@ which takes half a second, not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from packaging.version import Version
 
 from lab import engine, leases, monitoring
 from lab.engine import Container, Project
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
+_KAFKA_4: Final = Version("4")
 _SPARK: Final = ("spark", "spark-connect")
 _WEB: Final = {
     "prometheus": "Prometheus",
@@ -213,9 +216,12 @@ class Parts:
             )
         return read_connector(files[name]).with_overrides(overrides)
 
-    def mirroring(self, topic: str, *, source: str | None = None) -> Connector:
+    def mirroring(
+        self, topic: str, *, source: str | None = None, among: Sequence[Connector] | None = None
+    ) -> Connector:
         """The deployed connector that mirrors a topic; of several source clusters one must be named."""
-        flows = [c for c in self.deployed() if c.connector_class == SOURCE and c.selects(topic)]
+        deployed = self.deployed() if among is None else among
+        flows = [c for c in deployed if c.connector_class == SOURCE and c.selects(topic)]
         mirroring = [c for c in flows if source in (None, c.source_alias)]
         if not mirroring:
             of_it = f' of cluster "{source}"' if source else ""
@@ -230,9 +236,15 @@ class Parts:
             )
         return mirroring[0]
 
+    @property
+    def kafka_4(self) -> bool:
+        """Whether the workers are of Kafka 4 or later, where other topics count as internal."""
+        version = self.connect.version() if self.topology.has_connect else self.kafka_version
+        return Version(version) >= _KAFKA_4
+
     def deployed(self) -> list[Connector]:
         if self.topology.has_connect:
-            return [Connector(name=name, config=self.connect.config(name)) for name in self.connect.names()]
+            return self.connect.connectors()
         # a dedicated MM2, say: the topology's files tell what it does
         return [read_connector(path) for path in self.topology.connector_files().values()]
 

@@ -1,11 +1,15 @@
 """A cluster's consumer groups: their states, and what they have committed."""
 
 from collections.abc import Mapping
+from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
 from lab.kafka.connection import REQUEST_S, Connection, translated
-from lab.kafka.values import GroupOffset
+from lab.kafka.values import GroupOffset, Place
+from lab.wait import CLUSTER_ANSWERS_S, NotYet, wait_until
+
+_ATTEMPT_S: Final = 5.0
 
 
 class Groups(Connection):
@@ -18,7 +22,7 @@ class Groups(Connection):
                 raise KafkaException(found.errors[0])
             return {group.group_id: group.state.name.lower() for group in found.valid}
 
-    def group_offsets(self, group: str) -> dict[tuple[str, int], GroupOffset]:
+    def group_offsets(self, group: str) -> dict[Place, GroupOffset]:
         """What a group has committed, by topic and partition; a group that is not there has nothing."""
         asked = ConsumerGroupTopicPartitions(group)
         with translated(f'listing the offsets of group "{group}" of cluster "{self.alias}"'):
@@ -30,10 +34,29 @@ class Groups(Connection):
                 if tp.offset >= 0
             }
 
-    def commit(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Set what a group without members has committed."""
-        places = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    def commit(self, group: str, offsets: Mapping[Place, GroupOffset]) -> None:
+        """Set what a group without members has committed; the cluster refuses it for one that has some."""
+        places = [
+            TopicPartition(topic, partition, given.offset, given.metadata)
+            for (topic, partition), given in offsets.items()
+        ]
         asked = ConsumerGroupTopicPartitions(group, places)
-        with translated(f'setting the offsets of group "{group}" of cluster "{self.alias}"'):
-            futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=REQUEST_S)
-            next(iter(futures.values())).result()
+
+        def observe() -> bool | NotYet:
+            futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=_ATTEMPT_S)
+            try:
+                answer = next(iter(futures.values())).result()
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._TIMED_OUT:
+                    return NotYet(error.args[0].str())
+                raise
+            for place in answer.topic_partitions:
+                if place.error is not None:  # the request as a whole went well
+                    raise KafkaException(place.error)
+            return True
+
+        # A cluster's first group ever makes it create the topic that keeps offsets. Until it is there the
+        # client does not ask again by itself.
+        doing = f'setting the offsets of group "{group}" of cluster "{self.alias}"'
+        with translated(doing):
+            wait_until(observe, timeout_s=CLUSTER_ANSWERS_S, what=doing, hint='see "lab status"')

@@ -84,4 +84,4 @@ class Acl:
 @dataclass(frozen=True, kw_only=True)
 class GroupOffset:
     offset: int
-    metadata: str
+    metadata: str = ""

@@ -7,7 +7,7 @@ from lab.errors import BadInput
 from lab.harness import Lab, Wish
 from lab.harness.flows import Flows
 from lab.kafka import Cluster
-from lab.mm2 import IDENTITY_POLICY
+from lab.mm2 import IDENTITY_POLICY, Connector
 from tests.harness.conftest import Engine
 
 WISH = Wish(topology="basic-mirror", name="a")
@@ -87,13 +87,10 @@ class Worker:
 
     def __init__(self, lab: Lab, **overrides: str) -> None:
         files = (lab.connector(name, **overrides) for name in lab.topology.connector_files())
-        self._configs = {connector.name: dict(connector.config) for connector in files}
+        self._connectors = list(files)
 
-    def names(self) -> list[str]:
-        return list(self._configs)
-
-    def config(self, name: str) -> dict[str, str]:
-        return self._configs[name]
+    def connectors(self) -> list[Connector]:
+        return self._connectors
 
 
 def test_a_topic_that_several_sources_have_is_found_by_its_source(
@@ -121,5 +118,5 @@ def test_sources_are_merged_only_where_names_are_kept(fake: Engine, monkeypatch:
     monkeypatch.setattr(Cluster, "has_topic", lambda *_: True)
     for policy, others in (({}, []), ({"replication.policy.class": IDENTITY_POLICY}, ["us"])):
         monkeypatch.setattr(Lab, "connect", Worker(lab, **policy))
-        found = Flows(lab).others(lab.mirroring("logs", source="uk"), "logs")
+        found = Flows(lab).others(lab.mirroring("logs", source="uk"), "logs", lab.deployed())
         assert [origin.source.alias for origin in found] == others
