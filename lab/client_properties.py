@@ -30,6 +30,10 @@ _READ_HERE: Final = (
     *("ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.certificate.chain", "ssl.keystore.key"),
     "ssl.key.password",
 )
+_OF_READING: Final = (
+    *("group.id", "key.deserializer", "value.deserializer", "auto.offset.reset", "enable.auto.commit"),
+    *("auto.commit.interval.ms", "isolation.level", "max.poll.records"),
+)
 LISTED: Final = (*_READ_HERE, *_SAME)
 _PEM: Final = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 _JAAS: Final = re.compile(
@@ -48,12 +52,30 @@ class ClientProperties:
 
 def read(path: Path) -> ClientProperties:
     """The properties of a file, or everything that is wrong with it."""
+    return _translated(path, _properties(path))
+
+
+def read_consumers(path: Path) -> tuple[str, ClientProperties]:
+    """A consumer's file, as tutorials have it: its bootstrap servers, empty if it names none, and the rest.
+
+    What it says of the consumer's own reading is left out.
+    """
+    properties = _properties(path)
+    servers = properties.pop("bootstrap.servers", "")
+    rest = {key: value for key, value in properties.items() if key not in _OF_READING}
+    return ",".join(server.strip() for server in servers.split(",")), _translated(path, rest)
+
+
+def _properties(path: Path) -> dict[str, str]:
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         told = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise BadInput(f"{path}: {told}", "name an existing file of client properties") from error
-    properties = parse(text)
+    return parse(text)
+
+
+def _translated(path: Path, properties: Mapping[str, str]) -> ClientProperties:
     found, problems = translate(properties, path.parent)
     if problems:
         raise BadInput(f"{path}: {'; '.join(problems)}", f"the lab knows {', '.join(LISTED)}")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # the exporter, which reads no topology, goes without its lib
 SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+DEFAULT_POLICY: Final = "org.apache.kafka.connect.mirror.DefaultReplicationPolicy"
 IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY)  # those whose names of topics the lab knows
 HEARTBEATS: Final = "heartbeats"
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 KINDS: Final = {"msc": SOURCE, "cpc": CHECKPOINT, "hbc": HEARTBEAT}  # as the names of files say it
@@ -167,6 +169,17 @@ def read_connector(path: Path) -> Connector:
             f"{path}: " + "; ".join(p.message for p in unknown), " ".join(p.remedy for p in unknown)
         )
     return connector
+
+
+def known_policy(name: str) -> str:
+    """A replication policy's class by its full or its simple name; others cannot be judged here."""
+    for policy in POLICIES:
+        if name in (policy, policy.rpartition(".")[2]):
+            return policy
+    raise BadInput(
+        f'no replication policy "{name}" is known here, and no Java class can be asked',
+        nearest(name, list(POLICIES)),
+    )
 
 
 def aliases_of(topology: "Topology", side: str) -> list[str]:

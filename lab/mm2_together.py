@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from lab.mm2 import CHECKPOINT, SOURCE, Connector, Problem, Severity
+from lab.mm2 import CHECKPOINT, DEFAULT_POLICY, SOURCE, Connector, Problem, Severity
 
 # By these the checkpoint connector finds what the source connector wrote; with MM2's defaults.
 _NAMING: Final = {
-    "replication.policy.class": "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
+    "replication.policy.class": DEFAULT_POLICY,
     "replication.policy.separator": ".",
     "replication.policy.internal.topic.separator.enabled": "true",
     "offset-syncs.topic.location": "source",

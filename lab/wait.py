@@ -5,7 +5,7 @@ No other module may call `time.sleep`. An observation is either the value that w
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -89,3 +89,18 @@ def pace(done: int, rate_per_s: float, since: float, *, meanwhile: Callable[[flo
     due = since + done / rate_per_s
     while (left := due - time.monotonic()) > 0:
         meanwhile(min(left, 0.1))
+
+
+def every(interval_s: float, *, for_s: float | None = None) -> Iterator[int]:
+    """0 at once, then a larger number at every interval, until the time is up: `for_s`, or never.
+
+    After a round that took longer than the interval the next is due later, not at once.
+    """
+    begin = time.monotonic()
+    done = 0
+    while True:
+        yield done
+        done = max(done + 1, int((time.monotonic() - begin) / interval_s))
+        if for_s is not None and done * interval_s > for_s:
+            return
+        pace(done, 1 / interval_s, begin, meanwhile=time.sleep)

@@ -7,7 +7,7 @@ are what the rules in lab.parity expect; and the checks over all this pass.
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 
 import pytest
@@ -32,6 +32,7 @@ from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workings import checks, read, tables
 from lab.workload import Plan, produce
+from scenarios.commands import lab_command
 from scenarios.verifier import internals as generated
 
 pytestmark = pytest.mark.topology("basic-mirror")
@@ -221,6 +222,25 @@ def test_heartbeats_carry_the_workers_clock_and_both_aliases(lab: Lab, source_co
     _same(list(beats), offsets.heartbeats(_frame(lab, lab.target, topic)), len(beats))
     assert {(b.source, b.target) for b in beats} == {("source", "target")}
     assert all(b.timestamp_ms == b.written_ms for b in beats)
+
+
+def test_the_commands_show_what_was_decoded(
+    lab: Lab, source_connector: Connector, checkpoint_connector: Connector
+) -> None:
+    syncs, checkpoints = source_connector.offset_syncs_topic, checkpoint_connector.checkpoints_topic
+    for command, cluster, topic, decode in (
+        ("offset-syncs", lab.source, syncs, mm2_records.offset_sync),
+        ("checkpoints", lab.target, checkpoints, mm2_records.checkpoint),
+        ("heartbeats", lab.target, source_connector.heartbeats_topic, mm2_records.heartbeat),
+    ):
+        records = _read(cluster, topic)
+        decoded = [asdict(found) for r in records if (found := decode(r))]
+        done = lab_command(command, "--source", "source", "--json", "--name", lab.name)
+        (told,) = done.json.values()
+        where = {"cluster": cluster.alias, "in": topic}
+        assert told[: len(decoded)] == [where | each for each in decoded], command
+        latest = lab_command(command, "--latest", "--json", "--name", lab.name).json
+        assert len(next(iter(latest.values()))) == len({r.key for r in records}), "one of each key"
 
 
 def test_any_offset_and_name_is_the_same_in_spark_and_in_python(lab: Lab) -> None:

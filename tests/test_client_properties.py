@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.client_properties import ClientProperties, parse, read
+from lab.client_properties import ClientProperties, parse, read, read_consumers
 from lab.errors import BadInput
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -177,3 +177,22 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read(tmp_path / "none.properties")
 
     assert caught.value.message == f"{tmp_path}/none.properties: No such file or directory"
+
+
+def test_a_consumers_file_has_bootstrap_servers_and_what_it_says_of_reading_is_left_out(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "consumer.properties"
+    path.write_text(
+        "bootstrap.servers=one:1, two:2\ngroup.id=any\nkey.deserializer=org.example.Any\nclient.id=lab\n"
+    )
+    bootstrap, client = read_consumers(path)
+
+    assert bootstrap == "one:1,two:2"
+    assert client.librdkafka == client.java == {"client.id": "lab", "security.protocol": "PLAINTEXT"}
+
+    path.write_text("client.id=lab\n")
+    assert read_consumers(path)[0] == ""
+    path.write_text("bootstrap.servers=one:1\nno.such.key=1\n")
+    with pytest.raises(BadInput, match=r'"no\.such\.key" cannot be translated'):
+        read_consumers(path)

@@ -19,9 +19,10 @@ LAYERS = (
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
     *("http", "metrics", "rest", "connect"),
-    *("kafka", "external", "mm2_records", "spark", "flow", "spark_cluster", "offsets", "parity"),
-    *("internals", "lag", "exporter", "connectors", "images", "workload", "evidence", "checks", "workings"),
-    *("figures", "catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
+    *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
+    *("parity", "internals", "lag", "switching"),
+    *("exporter", "connectors", "images", "workload", "evidence", "checks", "workings", "figures"),
+    *("catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
 )
 
 # The modules that may import a client library; everybody else goes through them.

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import pytest
 
-from lab.wait import NotYet, TimedOut, pace, wait_until
+from lab.wait import NotYet, TimedOut, every, pace, wait_until
 
 
 def observations(*seen: str | NotYet | Exception) -> Callable[[], str | NotYet]:
@@ -105,3 +106,24 @@ def test_pace_does_not_wait_when_it_is_late() -> None:
     pace(5, 100.0, time.monotonic() - 1, meanwhile=waited.append)
 
     assert waited == []
+
+
+def test_every_begins_at_once_and_makes_up_for_nothing() -> None:
+    begin, rounds = time.monotonic(), []
+    for number in every(0.05, for_s=0.3):
+        rounds.append(number)
+        if number == 0:
+            assert time.monotonic() - begin < 0.05
+            time.sleep(0.12)  # longer than the interval
+
+    assert rounds == sorted(set(rounds))
+    assert rounds[0] == 0
+    assert rounds[1] >= 2, "what was missed is not made up for"
+    assert rounds[-1] <= 6
+
+
+def test_every_without_an_end_goes_on() -> None:
+    numbers = list(islice(every(0.001), 5))
+
+    assert len(set(numbers)) == 5
+    assert numbers == sorted(numbers)

@@ -1,6 +1,5 @@
 """lag: how many records of the mirrored topics are not on the target yet, once or live."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -21,7 +20,7 @@ from lab.harness import Lab
 from lab.kafka import ClusterError
 from lab.lag import LagWatcher, Sample, watchers
 from lab.run import Run
-from lab.wait import pace
+from lab.wait import every
 
 _ONCE_PATIENCE_S: Final = 30.0  # who asks once wants to have a backlog counted
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -177,21 +176,13 @@ def _watch(
 
 def _moments(found: Sequence[LagWatcher], interval_s: float, for_s: float | None) -> Iterator[Moment]:
     """A sample at once and then at every interval. A cluster that is away for a while is waited for."""
-    begin = time.monotonic()
-    nobody_sets_it = threading.Event()
-    done = 0
-    while True:
+    for number in every(interval_s, for_s=for_s):
         try:
             yield _moment(found)
         except ClusterError as error:
-            if not done:
+            if not number:
                 raise
             console.complain(error, as_json=False)
-        # After a sample that took longer than the interval the next one is due later, not at once.
-        done = max(done + 1, int((time.monotonic() - begin) / interval_s))
-        if for_s is not None and done * interval_s > for_s:
-            return
-        pace(done, 1 / interval_s, begin, meanwhile=nobody_sets_it.wait)
 
 
 Show = Callable[[Sequence[Moment]], None]

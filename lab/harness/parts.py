@@ -248,6 +248,28 @@ class Parts:
         # a dedicated MM2, say: the topology's files tell what it does
         return [read_connector(path) for path in self.topology.connector_files().values()]
 
+    def ends(self, connector: Connector) -> tuple[Cluster, Cluster]:
+        """Source and target of a connector, which may have other names for them than the topology has."""
+        sides = (("source", connector.source_alias), ("target", connector.target_alias))
+        found = []
+        for side, alias in sides:
+            address = connector.config.get(f"{side}.cluster.bootstrap.servers", "")
+            known = alias in self.topology.roles.clusters
+            found.append(self.cluster(alias if known else self.topology.alias_of(address) or alias))
+        return found[0], found[1]
+
+    def known_connectors(self) -> list[Connector]:
+        """What is deployed, and what the topology's files say: MM2's topics outlive worker and connector."""
+        from lab.connect import ConnectError
+
+        try:
+            deployed = self.deployed()
+        except ConnectError:
+            deployed = []
+        names = {connector.name for connector in deployed}
+        files = [read_connector(path) for path in self.topology.connector_files().values()]
+        return [*deployed, *(connector for connector in files if connector.name not in names)]
+
 
 def _answers(worker: Connect) -> bool:
     from lab.connect import ConnectError

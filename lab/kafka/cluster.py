@@ -1,16 +1,17 @@
 """Cluster: the one handle that the lab has on a Kafka cluster."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from confluent_kafka import Producer
 
 from lab.kafka.acls import Acls
 from lab.kafka.connection import QUIET, ClusterError
 from lab.kafka.groups import Groups
-from lab.kafka.reading import records
+from lab.kafka.reading import Reader, records
 from lab.kafka.topics import Topics
-from lab.kafka.values import Record
-from lab.wait import CLUSTER_ANSWERS_S, NotYet, wait_until
+from lab.kafka.values import Place, Record
+from lab.wait import CLUSTER_ANSWERS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 
 
 class Cluster(Topics, Groups, Acls):
@@ -41,3 +42,23 @@ class Cluster(Topics, Groups, Acls):
         """
         starts = {p: o.start if from_start else o.end for p, o in self.offsets(topic).items()}
         yield from records(self, topic, starts, idle_s=idle_s)
+
+    def snapshot(self, topic: str) -> list[Record]:
+        """The records that are there at this moment, without headers; none of a topic that is not there."""
+        ranges = {place: (o.start, o.end) for place, o in self.offsets_of([topic]).items() if o.count}
+        found: list[Record] = []
+
+        def take(_: Place, record: Record) -> bool:
+            found.append(record)
+            return True
+
+        if ranges:
+            with closing(Reader(self)) as reader:
+                read = reader.read(ranges, take, timeout_s=RECORDS_ARRIVE_S)
+            if short := [place for place, (_, end) in ranges.items() if read[place] < end]:
+                where = ", ".join(f"partition {p} at {read[t, p]} of {ranges[t, p][1]}" for t, p in short)
+                raise ClusterError(
+                    f'topic "{topic}" of cluster "{self.alias}" was not read to its end: {where}',
+                    'see "lab status"',
+                )
+        return found

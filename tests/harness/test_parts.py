@@ -120,3 +120,37 @@ def test_sources_are_merged_only_where_names_are_kept(fake: Engine, monkeypatch:
         monkeypatch.setattr(Lab, "connect", Worker(lab, **policy))
         found = Flows(lab).others(lab.mirroring("logs", source="uk"), "logs", lab.deployed())
         assert [origin.source.alias for origin in found] == others
+
+
+def test_connectors_are_known_by_their_files_where_no_worker_tells(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    files = {name: lab.connector(name).config for name in lab.topology.connector_files()}
+    worker = Worker(lab, **{"tasks.max": "7"})
+    monkeypatch.setattr(Lab, "connect", worker)
+    assert {c.config["tasks.max"] for c in lab.known_connectors()} == {"7"}, "what is deployed counts"
+
+    remaining = [c for c in worker.connectors() if c.name != "mm2-msc-uk"]
+    monkeypatch.setattr(worker, "connectors", lambda: remaining)
+    known = {c.name: c.config for c in lab.known_connectors()}
+    assert known.keys() == files.keys()
+    assert known["mm2-msc-uk"] == files["mm2-msc-uk"], "what is not deployed is as its file says"
+
+    def unanswered() -> list[Connector]:
+        raise ConnectError("no worker answers")
+
+    monkeypatch.setattr(worker, "connectors", unanswered)
+    assert {c.name: c.config for c in lab.known_connectors()} == files
+
+
+def test_a_connector_may_have_other_names_for_its_ends(fake: Engine) -> None:
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+    own = lab.connector("mm2-cpc-source-0")
+    assert [cluster.alias for cluster in lab.ends(own)] == ["source-0", "target-0"]
+    named = own.with_overrides({"source.cluster.alias": "msksource", "target.cluster.alias": "mskdest"})
+    assert [cluster.alias for cluster in lab.ends(named)] == ["source-0", "target-0"]
+
+    elsewhere = named.with_overrides({"source.cluster.bootstrap.servers": "elsewhere:9092"})
+    with pytest.raises(BadInput, match='has no cluster "msksource"'):
+        lab.ends(elsewhere)
