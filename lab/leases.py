@@ -47,9 +47,9 @@ def names() -> list[str]:
 
 
 @contextmanager
-def exclusive(name: str) -> Iterator[None]:
-    """Only one process at a time may change a lab."""
-    path = state_folder() / "locks" / f"{name}.lock"
+def exclusive(name: str, doing: str = "changing") -> Iterator[None]:
+    """Only one process at a time may do something to a lab; of different doings none waits for another."""
+    path = state_folder() / "locks" / f"{name}.{doing}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as lock:
         try:
@@ -57,7 +57,7 @@ def exclusive(name: str) -> Iterator[None]:
         except BlockingIOError as error:
             lock.seek(0)
             raise LabError(
-                f'another process ({lock.read().strip() or "just started"}) is changing lab "{name}"',
+                f'another process ({lock.read().strip() or "just started"}) is {doing} lab "{name}"',
                 "wait for it to end, or give this lab another name with --name",
             ) from error
         lock.truncate(0)

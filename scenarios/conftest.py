@@ -5,13 +5,14 @@ With `--lab NAME` they use one that is running and never bring it down. With `-n
 one worker.
 """
 
+import gc
 import hashlib
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from lab import harness, monitoring
+from lab import harness, leases, monitoring
 from lab.errors import Interrupted, LabError
 from lab.harness import Lab, Wish
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
@@ -72,24 +73,36 @@ class Labs:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._started: dict[str, Lab] = {}
+        self._held = ExitStack()
         self.interrupted = False
 
     def of(self, topology: str) -> Lab:
         if topology not in self._started:
             self._bring_down()  # one at a time in a process, so that memory holds one topology
-            if name := self._config.getoption("--lab"):
-                lab = Lab.attach(name)
-                if lab.topology.name != topology:
-                    pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
-            else:
-                name = f"test-{topology}{self._config.getoption('--suffix')}"
-                wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
-                try:
-                    lab = Lab.up(wish)
-                except Interrupted as error:  # pytest would count a LabError and go on with the next test
-                    raise KeyboardInterrupt from error
-            self._started[topology] = lab
+            self._started[topology] = self._attached(topology) or self._up(topology)
         return self._started[topology]
+
+    def _attached(self, topology: str) -> Lab | None:
+        name = self._config.getoption("--lab")
+        if name is None:
+            return None
+        lab = Lab.attach(name)
+        if lab.topology.name != topology:
+            pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
+        return lab
+
+    def _up(self, topology: str) -> Lab:
+        name = f"test-{topology}{self._config.getoption('--suffix')}"
+        try:
+            self._held.enter_context(leases.exclusive(name, "testing on"))
+        except LabError as error:  # `up` would join it, and the first to end would take it from the other
+            told = f"{error.message}\nhint: give this one's labs other names with --suffix"
+            pytest.exit(told, returncode=4)
+        wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
+        try:
+            return Lab.up(wish)
+        except Interrupted as error:  # pytest would count a LabError and go on with the next test
+            raise KeyboardInterrupt from error
 
     def pytest_keyboard_interrupt(self) -> None:
         self.interrupted = True
@@ -97,12 +110,10 @@ class Labs:
     @contextmanager
     def restored(self, lab: Lab) -> Iterator[None]:
         """Afterwards without what was added, unless the whole lab is about to go."""
-        with ExitStack() as stack:
-            stack.enter_context(lab.restored())
-            yield
-            stays = self._config.getoption("--lab") or self._config.getoption("--keep")
-            if self.interrupted and not stays:
-                stack.pop_all()
+        before = lab.contents()
+        yield
+        if not self.interrupted or self._config.getoption("--lab") or self._config.getoption("--keep"):
+            lab.restore(before)
 
     def close(self) -> None:
         if self._config.getoption("--keep"):
@@ -118,6 +129,7 @@ class Labs:
             else:
                 lab.down()
         self._started.clear()
+        self._held.close()
 
 
 @pytest.fixture(scope="session")
@@ -175,8 +187,12 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed assertion breaks the claim; anything else that goes wrong breaks the lab."""
-    report = yield
     error = call.excinfo
+    if error is not None:
+        # What the failed test leaves behind would else be finalized anywhere, such as within ast.parse,
+        # which pytest shows failures with and which some Pythons (cpython issue 106905) cannot nest.
+        gc.collect()
+    report = yield
     if error is None:
         outcome = HELD
     elif error.errisinstance(AssertionError):

@@ -205,7 +205,7 @@ def test_a_lab_that_another_process_changes_is_left_alone() -> None:
 
         with pytest.raises(LabError) as caught, leases.exclusive("a"):
             pass
-        with leases.exclusive("b"):
+        with leases.exclusive("b"), leases.exclusive("a", "testing on"):
             pass
     finally:
         holder.communicate("\n", timeout=10)

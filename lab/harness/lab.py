@@ -46,6 +46,14 @@ class Wish:
     variables: Mapping[str, str] = field(default_factory=dict)  # of the topology: others than its defaults
 
 
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """The names of a lab's connectors, and of its topics by cluster."""
+
+    connectors: frozenset[str]
+    topics: Mapping[str, frozenset[str]]
+
+
 @dataclass
 class Lab(Parts):
     """A running topology; its parts are in `Parts`."""
@@ -180,28 +188,27 @@ class Lab(Parts):
         finally:
             self.shell(service, f"kill -- -$(</tmp/{mark}); rm /tmp/{mark}")
 
-    @contextmanager
-    def restored(self) -> Iterator[None]:
-        """Afterwards remove the connectors, with their offsets, and the topics that were added meanwhile."""
-        if not self.topology.roles.clusters:
-            yield
-            return
-        connectors = set(self.connect.names())
-        clusters = [self.cluster(alias) for alias in self.topology.roles.clusters]
-        topics = {cluster.alias: set(cluster.topic_names()) for cluster in clusters}
-        try:
-            yield
-        finally:
-            added = set(self.connect.names()) - connectors
-            failed = _failures(partial(self._forget, name) for name in added)
-            failed += _failures(
-                partial(cluster.delete_topic, topic)
-                for cluster in clusters
-                for topic in set(cluster.topic_names()) - topics[cluster.alias]
-                if not topic.startswith("__")
-            )
-            if failed:
-                raise failed[0]
+    def contents(self) -> Contents:
+        """What is there now, for `restore`."""
+        clusters = self.topology.roles.clusters
+        return Contents(
+            connectors=frozenset(self.connect.names() if clusters else ()),
+            topics={alias: frozenset(self.cluster(alias).topic_names()) for alias in clusters},
+        )
+
+    def restore(self, before: Contents) -> None:
+        """Remove the connectors, with their offsets, and the topics that were added since."""
+        now = self.contents()
+        failed = _failures(partial(self._forget, name) for name in now.connectors - before.connectors)
+        now = self.contents()  # a task that was still at work may have made one more topic
+        failed += _failures(
+            partial(self.cluster(alias).delete_topic, topic)
+            for alias, topics in now.topics.items()
+            for topic in topics - before.topics[alias]
+            if not topic.startswith("__")
+        )
+        if failed:
+            raise failed[0]
 
     def _forget(self, connector: str) -> None:
         if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
