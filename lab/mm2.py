@@ -19,7 +19,9 @@ CHECKPOINT: Final = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 DEFAULT_POLICY: Final = "org.apache.kafka.connect.mirror.DefaultReplicationPolicy"
 IDENTITY_POLICY: Final = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY)  # those whose names of topics the lab knows
+CUSTOM_POLICY: Final = "io.mirrorlab.policy.CustomReplicationPolicy"  # in the lab's Kafka image
+POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY, CUSTOM_POLICY)  # whose names of topics the lab knows
+KEEPING_NAMES: Final = (IDENTITY_POLICY, CUSTOM_POLICY)
 HEARTBEATS: Final = "heartbeats"
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 KINDS: Final = {"msc": SOURCE, "cpc": CHECKPOINT, "hbc": HEARTBEAT}  # as the names of files say it
@@ -88,8 +90,13 @@ class Connector:
 
     @property
     def keeps_names(self) -> bool:
-        """Whether a topic has the same name on the target: the identity policy."""
-        return self.config.get("replication.policy.class") == IDENTITY_POLICY
+        """Whether a topic has the same name on the target."""
+        return self.policy in KEEPING_NAMES
+
+    @property
+    def policy(self) -> str:
+        """The full name of the class that says how topics are named."""
+        return self.config.get("replication.policy.class", DEFAULT_POLICY)
 
     @property
     def isolation(self) -> str:

@@ -1,11 +1,11 @@
 """What a NAME on the command line means: a connector's, a JSON file, or all connectors of a source."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import BadInput, nearest
-from lab.mm2 import KINDS, read_connector
+from lab.mm2 import KINDS, SOURCE, read_connector
 from lab.topology import Topology
 
 
@@ -41,7 +41,7 @@ class Names:
     def paths(self, names: list[str] | None) -> list[Path]:
         """The files of these names, each once; of all of the topology's if no name is given."""
         if not names:
-            return list(self.files.values())
+            return _without_alternatives(list(self.files.values()))
         return list(dict.fromkeys(path for name in names for path in self._paths(name)))
 
     def connectors(self, names: list[str] | None, deployed: Collection[str]) -> list[str]:
@@ -76,7 +76,7 @@ class Names:
                 if len(missing) < len(wanted)
                 else f"write them into {self.folder}",
             )
-        return named_otherwise
+        return _without_alternatives(named_otherwise)
 
     def _reading_from(self, alias: str) -> Iterator[Path]:
         """Files that a tutorial has named otherwise."""
@@ -93,3 +93,36 @@ class Names:
         if name in self.clusters:
             return [read_connector(path).name for path in self._reading_from(name)] or by_rule
         return [name]
+
+
+def together(paths: Iterable[Path]) -> list[list[str]]:
+    """The names of files that can be deployed at once: one list of all, unless some are alternatives.
+
+    Two files may be of one connector, the last of which counts here, and two source connectors may name the
+    topics of one flow by different policies.
+    """
+    families: dict[str, dict[str, str]] = {}  # policy -> connector -> file
+    policies: dict[tuple[str, str], set[str]] = {}  # flow -> policies
+    stems = []
+    for path in paths:
+        connector = read_connector(path)
+        stems.append(path.stem)
+        families.setdefault(connector.policy, {})[connector.name] = path.stem
+        if connector.connector_class == SOURCE:
+            flow = (connector.source_alias, connector.target_alias)
+            policies.setdefault(flow, set()).add(connector.policy)
+    chosen = [list(family.values()) for family in families.values()]
+    if any(len(of_flow) > 1 for of_flow in policies.values()):
+        return chosen
+    return [[name for family in chosen for name in family]]
+
+
+def _without_alternatives(paths: list[Path]) -> list[Path]:
+    """Files that are all meant when none is named. Of alternatives only whoever asks knows which."""
+    chosen = together(paths)
+    if sum(map(len, chosen)) < len(paths) or len(chosen) > 1:
+        raise BadInput(
+            f"some connector files are alternatives: {', '.join(path.stem for path in paths)}",
+            f"name those that you want together, e.g. {' or '.join(' '.join(names) for names in chosen)}",
+        )
+    return paths

@@ -6,6 +6,7 @@ from typing import Final
 from lab.mm2 import (
     BYTES_CONVERTER,
     CHECKPOINT,
+    DEFAULT_POLICY,
     HEARTBEAT,
     SOURCE,
     Connector,
@@ -24,6 +25,7 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
         *_too_many_replicas(connector, topology),
         *_converters(connector, topology),
         *_headers(connector, topology),
+        *_foreign_policy(connector),
     ]
 
 
@@ -121,4 +123,17 @@ def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
             key="header.converter",
             message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
             remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
+        )
+
+
+def _foreign_policy(connector: Connector) -> Iterator[Problem]:
+    if connector.policy != DEFAULT_POLICY and not connector.keeps_names:
+        yield Problem(
+            severity=Severity.WARNING,
+            key="replication.policy.class",
+            message=(
+                f"the lab does not know {connector.policy.rpartition('.')[2]}, and takes its topics to be "
+                f'named as by the default policy: "{connector.remote_topic("orders")}"'
+            ),
+            remedy="if it names them otherwise, lag, verdicts and checks for loops are of the wrong topics",
         )

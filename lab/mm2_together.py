@@ -54,7 +54,8 @@ def _unlike(connector: Connector, peer: Connector) -> Iterator[Problem]:
     naming = _NAMING if {connector.connector_class, peer.connector_class} == {SOURCE, CHECKPOINT} else {}
     for key, default in naming.items():
         mine, its = connector.config.get(key, default), peer.config.get(key, default)
-        if mine != its:
+        alike = key == "replication.policy.class" and connector.keeps_names and peer.keeps_names
+        if mine != its and not alike:
             yield Problem(
                 severity=Severity.ERROR,
                 key=key,

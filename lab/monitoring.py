@@ -99,7 +99,7 @@ def kafka_ui(topology: Topology) -> dict[str, Any]:
         if alias == workers:
             cluster["kafkaConnect"] = [
                 {"name": worker, "address": f"http://{worker}:{topology.services[worker].ports[0].container}"}
-                for worker in topology.roles.connect
+                for worker in topology.workers
             ]
         clusters.append(cluster)
     return {"kafka": {"clusters": clusters}}

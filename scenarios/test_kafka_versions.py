@@ -1,18 +1,20 @@
 """The images work for the oldest and the newest Kafka: 2.8.2 in ZooKeeper mode, 4.3.1 in KRaft mode.
 
 Claim: with each version brokers start, Kafka's tools answer under their usual names, and a
-MirrorSourceConnector on Connect mirrors records.
+MirrorSourceConnector on Connect mirrors records. 2.8.2 has no policy that keeps the names of topics: the
+lab's own does it, and configs are synced too.
 """
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from lab import engine, images
 from lab.harness import Lab, Wish
 from lab.images import Image
-from lab.mm2 import SOURCE
+from lab.mm2 import CUSTOM_POLICY, SOURCE
 from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
 from lab.workload import payload
 
@@ -34,8 +36,30 @@ def test_kafka_2_8_2_mirrors_in_zookeeper_mode() -> None:
         lab.target.wait_for_records("source.to_replicate", at_least=100, timeout_s=RECORDS_ARRIVE_S)
         mirrored = [r.value for r in lab.target.read("source.to_replicate", from_start=True, idle_s=1)]
         assert mirrored == RECORDS
+        keeps_names(lab)
     finally:
         lab.down()
+
+
+def keeps_names(lab: Lab) -> None:
+    """MM2 syncs configs only of topics that a policy recognizes on the target."""
+    lab.source.create_topic("kept", partitions=2, configs={"retention.ms": "86400000"})
+    lab.shell("broker", "seq 1 100 | kafka-console-producer --topic kept --bootstrap-server broker:29092")
+    often = {f"{what}.interval.seconds": "5" for what in ("refresh.topics", "sync.topic.configs")}
+    policy = {"replication.policy.class": CUSTOM_POLICY}
+    connector = replace(lab.connector("test_mirror", topics="kept", **often, **policy), name="kept")
+    assert lab.deploy(connector).running
+    lab.target.wait_for_records("kept", at_least=100, timeout_s=RECORDS_ARRIVE_S)
+    lab.source.set_topic_config("kept", **{"retention.ms": "43200000"})
+
+    def observe() -> bool | NotYet:
+        found = lab.target.topic_configs(["kept"])["kept"]["retention.ms"].value
+        return found == "43200000" or NotYet(f"retention.ms={found}")
+
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="the changed config on the target")
+    assert lab.connect.status("kept").running
+    assert sum(offsets.count for offsets in lab.target.offsets("kept").values()) == 100
+    assert not lab.target.has_topic("source.kept")
 
 
 class Single:

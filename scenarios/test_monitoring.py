@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 
 from lab.harness import Lab
-from lab.metrics import MetricsError
 from lab.mm2 import Connector
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, Producing
 from scenarios.dashboards import Panel, alerts, panels, selectors, with_variables
+from scenarios.expressions import wait_for
 
 pytestmark = pytest.mark.topology("kraft-2x2")
 
@@ -49,16 +49,6 @@ def flowing(lab: Lab, run: Run) -> Iterator[Lab]:
         for connector in connectors(lab):
             lab.deploy(connector)
         yield lab
-
-
-def wait_for(lab: Lab, expression: str, *, to_be: float | None = None) -> None:
-    """To give numbers, or one certain number."""
-
-    def observe() -> bool | NotYet:
-        found = [value.value for value in lab.metrics.query(expression)]
-        return (bool(found) if to_be is None else found == [to_be]) or NotYet(f"{found or 'no data'}")
-
-    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what=expression, transient=(MetricsError,), pause_s=0.5)
 
 
 def wait_for_alert(lab: Lab, name: str, *, fires: bool) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.errors import BadInput
-from lab.mm2 import Connector, read_connector, unknown_keys
+from lab.images import FOLDER
+from lab.mm2 import CUSTOM_POLICY, IDENTITY_POLICY, Connector, read_connector, unknown_keys
 
 SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
@@ -129,8 +130,16 @@ def test_overrides_change_add_and_take_away_keys() -> None:
             },
             "orders",
         ),
+        (
+            {
+                "source.cluster.alias": "us",
+                "replication.policy.class": "io.mirrorlab.policy.CustomReplicationPolicy",
+            },
+            "orders",
+        ),
+        ({"replication.policy.class": "com.example.Other"}, "source.orders"),
     ],
-    ids=["default", "alias", "separator", "identity"],
+    ids=["default", "alias", "separator", "identity", "custom", "unknown"],
 )
 def test_the_replication_policy_names_the_remote_topic(config: dict[str, str], remote: str) -> None:
     assert Connector(name="m", config=config).remote_topic("orders") == remote
@@ -200,7 +209,18 @@ def test_mm2s_own_topics_have_names_that_follow_from_the_config(
     assert (mirror.checkpoints_topic, mirror.heartbeats_topic) == (checkpoints, "heartbeats")
 
 
-def test_the_identity_policy_renames_heartbeats_all_the_same() -> None:
-    identity = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+@pytest.mark.parametrize("policy", [IDENTITY_POLICY, CUSTOM_POLICY])
+def test_a_policy_that_keeps_names_renames_heartbeats_all_the_same(policy: str) -> None:
+    keeping = Connector(name="m", config={"replication.policy.class": policy})
 
-    assert Connector(name="m", config=identity).remote_topic("heartbeats") == "source.heartbeats"
+    assert keeping.keeps_names
+    assert keeping.remote_topic("heartbeats") == "source.heartbeats"
+    assert keeping.checkpoints_topic == "source.checkpoints.internal"
+
+
+def test_the_policy_of_the_image_is_the_one_that_is_known() -> None:
+    package, _, name = CUSTOM_POLICY.rpartition(".")
+    source = (FOLDER / "kafka/policies/classpath" / package.replace(".", "/") / f"{name}.java").read_text()
+
+    assert f"package {package};" in source
+    assert f"public class {name} extends DefaultReplicationPolicy" in source

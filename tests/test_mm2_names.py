@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from lab.errors import BadInput
-from lab.mm2_names import Names, rule_of_names
+from lab.mm2_names import Names, rule_of_names, together
 
 SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+CHECKPOINT = "org.apache.kafka.connect.mirror.MirrorCheckpointConnector"
 THREE = ["mm2-msc-us", "mm2-cpc-us", "mm2-hbc-us"]
 
 
@@ -104,3 +105,60 @@ def test_connectors_are_named_without_files_too(names: Names) -> None:
 
 def test_aliases_are_clusters_and_what_files_are_named_for(names: Names) -> None:
     assert names.aliases == ["asia", "eu", "uk", "us"]
+
+
+DEFAULT, CUSTOM = "DefaultReplicationPolicy", "CustomReplicationPolicy"
+
+
+@pytest.fixture
+def alternatives(tmp_path: Path) -> Names:
+    """Of one flow: two policies, and for one of them a second file of the same connector."""
+    policies = {
+        DEFAULT: f"org.apache.kafka.connect.mirror.{DEFAULT}",
+        CUSTOM: f"io.mirrorlab.policy.{CUSTOM}",
+    }
+    bodies = {
+        "mm2-chk": (CHECKPOINT, DEFAULT, {}),
+        "mm2-cpc": (CHECKPOINT, CUSTOM, {}),
+        "mm2-cpc-sync": (CHECKPOINT, CUSTOM, {"name": "mm2-cpc"}),
+        "mm2-msc": (SOURCE, CUSTOM, {}),
+        "mm2-src": (SOURCE, DEFAULT, {}),
+    }
+    for name, (kind, policy, more) in bodies.items():
+        body = {"connector.class": kind, "replication.policy.class": policies[policy], **more}
+        (tmp_path / f"{name}.json").write_text(json.dumps(body))
+    files = {name: tmp_path / f"{name}.json" for name in bodies}
+    return Names(files=files, clusters=["source", "target"], folder=tmp_path)
+
+
+@pytest.mark.parametrize("names_given", [None, ["source"]], ids=["none", "the source"])
+def test_among_alternatives_somebody_must_choose(alternatives: Names, names_given: list[str] | None) -> None:
+    with pytest.raises(BadInput) as caught:
+        alternatives.paths(names_given)
+
+    assert caught.value.message == (
+        "some connector files are alternatives: mm2-chk, mm2-cpc, mm2-cpc-sync, mm2-msc, mm2-src"
+    )
+    assert caught.value.hint == (
+        "name those that you want together, e.g. mm2-chk mm2-src or mm2-cpc-sync mm2-msc"
+    )
+    for chosen in together(alternatives.files.values()):
+        assert stems(alternatives.paths(chosen)) == chosen
+
+
+def test_two_files_of_one_connector_are_alternatives_too(alternatives: Names) -> None:
+    files = {name: alternatives.files[name] for name in ("mm2-cpc", "mm2-cpc-sync")}
+
+    assert together(files.values()) == [["mm2-cpc-sync"]]
+    with pytest.raises(BadInput, match="are alternatives: mm2-cpc, mm2-cpc-sync"):
+        Names(files=files, clusters=["source"], folder=alternatives.folder).paths(None)
+
+
+def test_other_flows_may_have_other_policies(names: Names, tmp_path: Path) -> None:
+    body = {"connector.class": SOURCE, "source.cluster.alias": "asia"}
+    body |= {"replication.policy.class": f"io.mirrorlab.policy.{CUSTOM}"}
+    (tmp_path / "asia.json").write_text(json.dumps(body))
+
+    all_files = {**names.files, "asia": tmp_path / "asia.json"}
+
+    assert len(together(all_files.values())) == 1

@@ -221,3 +221,15 @@ def test_a_connector_that_finds_a_topic_is_none() -> None:
 @pytest.mark.parametrize("pattern", ["orders[", "*", r"\p{Alpha}+"])
 def test_a_pattern_that_only_java_could_judge_is_left_to_the_worker(pattern: str) -> None:
     assert list(nothing_to_mirror(connector(topics=pattern), ["other"])) == []
+
+
+def test_a_policy_that_the_lab_does_not_know_is_told(basic: Topology) -> None:
+    key, known = "replication.policy.class", "io.mirrorlab.policy.CustomReplicationPolicy"
+    (found,) = problems(connector(**{key: "com.example.Upside"}), basic)
+
+    assert (found.severity, found.key) == (Severity.WARNING, key)
+    assert found.message == (
+        "the lab does not know Upside, and takes its topics to be named as by the default policy: "
+        '"source.orders"'
+    )
+    assert problems(connector(**{key: known}), basic) == []

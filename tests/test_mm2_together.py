@@ -2,7 +2,16 @@
 
 import pytest
 
-from lab.mm2 import CHECKPOINT, HEARTBEAT, IDENTITY_POLICY, SOURCE, Connector, Problem, Severity
+from lab.mm2 import (
+    CHECKPOINT,
+    CUSTOM_POLICY,
+    HEARTBEAT,
+    IDENTITY_POLICY,
+    SOURCE,
+    Connector,
+    Problem,
+    Severity,
+)
 from lab.mm2_together import problems_between
 
 FLOW = {
@@ -171,3 +180,18 @@ def test_a_loop_is_seen_by_addresses_whatever_the_aliases_are() -> None:
     renamed = back(**{**IDENTITY, "source.cluster.alias": "a", "target.cluster.alias": "b"})
 
     assert keys(source(**IDENTITY), deployed=(renamed,)) == {"msc": [("error", "replication.policy.class")]}
+
+
+def test_every_policy_that_keeps_names_can_loop() -> None:
+    custom = {**IDENTITY, "replication.policy.class": CUSTOM_POLICY}
+
+    looping = {"msc": [("error", "replication.policy.class")]}
+    assert keys(source(**custom), deployed=(back(**custom),)) == looping
+    assert keys(source(**custom), deployed=(back(**IDENTITY),)) == looping
+
+
+def test_policies_that_name_alike_agree() -> None:
+    custom = {**IDENTITY, "replication.policy.class": CUSTOM_POLICY}
+
+    assert keys(source(**custom), checkpoint(**IDENTITY)) == {}
+    assert keys(source(**custom), checkpoint()) == {"cpc": [("error", "replication.policy.class")]}

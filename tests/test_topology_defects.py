@@ -40,6 +40,10 @@ DEFECTS = {
         ("connect: [connect]", "connect: [conect]"),
         'x-lab.connect: no service named "conect" (did you mean "connect"?)',
     ),
+    "a first worker that only a profile starts": (
+        ("  connect:\n    environment: {", "  connect:\n    profiles: [more]\n    environment: {"),
+        'x-lab.connect: no service named "connect" (known: broker, broker2, other)',
+    ),
     "a port on all addresses": (
         ('["127.0.0.1:${BROKER_PORT:-9092}:9092"]', '["${BROKER_PORT:-9092}:9092"]'),
         'services.broker: port "${BROKER_PORT:-9092}:9092" is not written as '

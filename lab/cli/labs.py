@@ -12,6 +12,7 @@ from lab.cli.options import Json, Name, TopologyName
 from lab.errors import BadInput, nearest
 from lab.harness import Endpoint, Lab, Wish
 from lab.mm2 import SOURCE, aliases_of, read_connector
+from lab.mm2_names import together
 from lab.wait import SERVICES_HEALTHY_S
 
 
@@ -112,6 +113,9 @@ def up(
             if re.fullmatch(r"[\w-]+", topic):
                 console.suggest(f"lab produce {topic}{cluster}{option}", "writes 1,000 records")
             only = f" {connector.name}" if len(connectors) == 1 or cluster else ""
+            alternatives = together(lab.topology.connector_files().values())
+            if len(alternatives) > 1 and not only:
+                only = f" {' '.join(alternatives[0])}"
             console.suggest(f"lab mm2 deploy{only}{option}", "starts mirroring")
         console.suggest(f"lab status{option}", "shows both clusters on one screen")
 

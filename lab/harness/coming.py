@@ -69,5 +69,5 @@ def wait_until_answers(lab: Parts, run: Run) -> None:
                 lab.cluster(alias).wait_until_answers(len(brokers))
         if lab.topology.roles.connect_url:
             lab.connect.names()
-        for worker in lab.topology.roles.connect:
+        for worker in lab.topology.workers:
             lab.worker(worker).wait_until_answers()

@@ -68,7 +68,7 @@ class Parts:
         """Load and make what asks clusters and workers; nothing is asked yet."""
         for alias in self.topology.roles.clusters:
             self.cluster(alias)
-        for service in self.topology.roles.connect:
+        for service in self.topology.workers:
             self.worker(service)
 
     def cluster(self, alias: str) -> Cluster:
@@ -122,9 +122,9 @@ class Parts:
                 read_only = self.topology.roles.read_only
                 self._workers[url] = ReadOnlyConnect(self.topology) if read_only else Connect(url)
             return self._workers[url]
-        if not self.topology.roles.connect:
+        if not self.topology.workers:
             raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
-        workers = [self.worker(service) for service in self.topology.roles.connect]
+        workers = [self.worker(service) for service in self.topology.workers]
         if len(workers) == 1:
             return workers[0]
         # Any worker speaks for its cluster, so the loss of one must not silence the rest.

@@ -12,7 +12,7 @@ from typing import Final
 
 from lab.errors import BadInput, LabError, nearest
 from lab.kafka import GroupOffset, Offsets, Place
-from lab.mm2 import IDENTITY_POLICY
+from lab.mm2 import KEEPING_NAMES
 from lab.mm2_records import Checkpoint
 
 ABSENT: Final = "absent"
@@ -205,7 +205,7 @@ def require_policy(policy: str, checkpoints: Iterable[Checkpoint], *, source: st
     prefix = f"{source}{separator}"
     named = {checkpoint.topic: checkpoint.topic.startswith(prefix) for checkpoint in checkpoints}
     simple = policy.rpartition(".")[2]
-    if policy != IDENTITY_POLICY:
+    if policy not in KEEPING_NAMES:
         if others := [topic for topic, prefixed in named.items() if not prefixed]:
             raise BadInput(
                 f'checkpoints name topic "{others[0]}": {simple} would have it begin with "{prefix}"',

@@ -46,7 +46,8 @@ def read(folder: Path) -> Topology:
     clients: dict[str, ClientProperties] = {}
     if roles is not None:
         problems += roles.contradictions()
-        problems += _unknown_services(roles, [s for s in bodies if s not in found or not found[s].profiles])
+        always = [s for s in bodies if s not in found or not found[s].profiles]
+        problems += _unknown_services(roles, always, list(bodies))
         if roles.external:
             problems += [
                 f"services.{s}: only spark, where clusters are external" for s in {*bodies} - {"spark"}
@@ -71,8 +72,10 @@ def _clients(roles: Roles, folder: Path) -> tuple[dict[str, ClientProperties], l
     return clients, problems
 
 
-def _unknown_services(roles: Roles, services: list[str]) -> Iterator[str]:
-    named = [(f"clusters.{alias}", b) for alias, brokers in roles.clusters.items() for b in brokers]
-    for where, service in [*named, *(("connect", worker) for worker in roles.connect)]:
-        if service not in services:
-            yield f'x-lab.{where}: no service named "{service}" ({nearest(service, services)})'
+def _unknown_services(roles: Roles, always: list[str], services: list[str]) -> Iterator[str]:
+    """A cluster is always there as a whole, and so is one worker; a profile may add others."""
+    named = [(f"clusters.{alias}", b, always) for alias, bs in roles.clusters.items() for b in bs]
+    workers = [("connect", w, services if n else always) for n, w in enumerate(roles.connect)]
+    for where, service, known in [*named, *workers]:
+        if service not in known:
+            yield f'x-lab.{where}: no service named "{service}" ({nearest(service, known)})'

@@ -74,6 +74,11 @@ class Topology:
         return replace(self, services={})
 
     @property
+    def workers(self) -> list[str]:
+        """The Connect workers that are started; a profile may add more of those that the roles name."""
+        return [worker for worker in self.roles.connect if worker in self.services]
+
+    @property
     def has_connect(self) -> bool:
         return bool(self.roles.connect or self.roles.connect_url)
 
@@ -140,7 +145,7 @@ class Topology:
     def worker_setting(self, key: str) -> str | None:
         """A setting of the Connect workers, e.g. "header.converter"."""
         variable = "CONNECT_" + key.upper().replace("-", "___").replace(".", "_")
-        for worker in self.roles.connect:
+        for worker in self.workers:
             return self.services[worker].environment.get(variable)
         return None
 

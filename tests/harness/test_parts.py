@@ -154,3 +154,13 @@ def test_a_connector_may_have_other_names_for_its_ends(fake: Engine) -> None:
     elsewhere = named.with_overrides({"source.cluster.bootstrap.servers": "elsewhere:9092"})
     with pytest.raises(BadInput, match='has no cluster "msksource"'):
         lab.ends(elsewhere)
+
+
+def test_a_profile_adds_a_worker(fake: Engine) -> None:
+    lab = Lab.up(Wish(topology="migration", name="a"))
+    grown = Lab.up(Wish(topology="migration", name="a", profiles=("high-availability",)))
+
+    assert (lab.topology.workers, grown.topology.workers) == (["connect"], ["connect", "connect-2"])
+    rest = {e.service for e in grown.endpoints() if e.what == "Connect REST"}
+    assert rest == {"connect", "connect-2"}
+    assert "connect-2" not in {e.service for e in lab.endpoints()}

@@ -4,7 +4,7 @@ import pytest
 
 from lab.errors import BadInput, LabError
 from lab.kafka import GroupOffset, Offsets
-from lab.mm2 import DEFAULT_POLICY, IDENTITY_POLICY
+from lab.mm2 import CUSTOM_POLICY, DEFAULT_POLICY, IDENTITY_POLICY
 from lab.mm2_records import Checkpoint
 from lab.offset_sync import Decision, Why, Write, decide, missing, require_policy
 
@@ -103,6 +103,7 @@ def test_a_group_without_checkpoints_is_bad_input_and_the_nearest_is_named() -> 
     [
         (DEFAULT_POLICY, ["a.t", "a.u"]),
         (IDENTITY_POLICY, ["t"]),
+        (CUSTOM_POLICY, ["t"]),
         (IDENTITY_POLICY, ["t", "a.of-that-name"]),
         (DEFAULT_POLICY, []),
         (IDENTITY_POLICY, []),
