@@ -1,22 +1,27 @@
 """What a verification's report draws, from the evidence: one job for all of it.
 
-Each record becomes a few numbers with a place: the seconds in which it was sent and mirrored, where in its
-partition it is in trouble, how long it took. They are counted by place, at once.
+Records are counted by the seconds in which they were sent and mirrored and by how long that took, and
+those in trouble by where in their partition they are.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from lab.checks import Duplicates, HeadersKept, NoLoss, NoPhantoms, OrderKept, PayloadIntact
+from lab.verdict import Outcome, Verdict
 
 BINS: Final = 100  # of each partition, for the places of trouble
 _PARTITION: Final = ("partition", "s_start", "s_end", "s_rows", "t_start", "t_end", "t_rows")
 _STEPS: Final = (1, 2, 5)  # of each power of ten: the bounds of the latency's buckets, in ms
+
+_DRAWN: Final = (NoLoss, Duplicates, OrderKept, PayloadIntact, HeadersKept, NoPhantoms)
 
 Row = Mapping[str, Any]
 
@@ -31,94 +36,121 @@ class Figures:
     latency_ms: dict[str, Any] | None = None
 
 
-def figures(tables: Mapping[str, DataFrame]) -> Figures:
-    """Of the evidence tables "records" and "partitions", case 0."""
-    places = f.explode(f.array_compact(f.array(*_seconds(), *_troubles(), _latency())))
-    counted = (
-        tables["records"]
-        .where("case = 0")
-        .select(places.alias("at"))
-        .groupBy(
-            f.col("at.what").alias("what"), f.col("at.partition").alias("p"), f.col("at.place").alias("place")
-        )
-        .agg(f.sum("at.records").alias("records"))
-        .select("what", "p", "place", "records", f.lit(None).cast("array<long>").alias("facts"))
-    )
-    bounds = (
-        tables["partitions"]
-        .where("case = 0")
-        .select(
-            f.lit("partition").alias("what"),
-            f.col("partition").alias("p"),
-            *(f.lit(None).cast("long").alias(name) for name in ("place", "records")),
-            f.array(*(f.col(name).cast("long") for name in _PARTITION)).alias("facts"),
-        )
-    )
+def figures(tables: Mapping[str, DataFrame], verdicts: Collection[Verdict] = ()) -> Figures:
+    """Of the evidence tables "records" and "partitions", case 0; verdicts on them save a look for trouble."""
+    records = tables["records"].where("case = 0")
+    parts = [_extents(tables["partitions"]), _times(records)]
+    if not untroubled(verdicts):
+        parts.append(_troubles(records))
     found: dict[str, list[Row]] = {}
-    for row in counted.unionAll(bounds).collect():
+    for row in reduce(DataFrame.unionAll, parts).collect():
         found.setdefault(row["what"], []).append(row.asDict())
     partitions = sorted(
         (dict(zip(_PARTITION, row["facts"], strict=True)) for row in found.pop("partition", [])),
         key=lambda partition: partition["partition"],
     )
+    times = [row["facts"] for row in found.pop("times", [])]
     return Figures(
         partitions=partitions,
         series={
-            side: sorted([row["place"], row["records"]] for row in found.pop(side, []))
-            for side in ("source", "target")
+            side: [[second, records] for second, records in _summed(times, column, column + 2).items()]
+            for column, side in enumerate(("source", "target"))
         },
-        latency_ms=latency_ms({row["place"]: row["records"] for row in found.pop("latency", [])}),
+        latency_ms=latency_ms(_summed(times, 4, 5)),
         trouble=_in_bins(partitions, found),
     )
 
 
-def _point(
-    what: str, place: Column, *, when: Column, partition: Column | None = None, records: Column
-) -> Column:
-    of_partition = f.lit(None).cast("int") if partition is None else partition.cast("int")
-    point = f.struct(
+def untroubled(verdicts: Collection[Verdict]) -> bool:
+    """Whether they say that no record is in a trouble that is drawn: repeated ones can be allowed."""
+    judged = {v.check: v for v in verdicts}
+    return all(
+        check.name in judged
+        and judged[check.name].outcome is Outcome.PASS
+        and not judged[check.name].counts.get("duplicated")
+        for check in _DRAWN
+    )
+
+
+def _row(what: str, *, partition: Column, place: Column, records: Column, facts: Column) -> list[Column]:
+    return [
         f.lit(what).alias("what"),
-        of_partition.alias("partition"),
+        partition.cast("int").alias("p"),
         place.cast("long").alias("place"),
         records.cast("long").alias("records"),
-    )
-    return f.when(f.coalesce(when, f.lit(False)), point)
-
-
-def _seconds() -> list[Column]:
-    """Records by the second of their own timestamp, which MM2 keeps, on both sides."""
-    return [
-        _point(
-            what,
-            f.floor(f.col(f"{side}_timestamp") / 1000),
-            when=f.col(f"{side}_count") > 0,
-            records=f.col(f"{side}_count"),
-        )
-        for what, side in (("source", "s"), ("target", "t"))
+        facts.cast("array<long>").alias("facts"),
     ]
 
 
-def _troubles() -> list[Column]:
+_NONE: Final = f.lit(None)
+
+
+def _extents(partitions: DataFrame) -> DataFrame:
+    facts = f.array(*(f.col(name).cast("long") for name in _PARTITION))
+    return partitions.where("case = 0").select(
+        *_row("partition", partition=f.col("partition"), place=_NONE, records=_NONE, facts=facts)
+    )
+
+
+def _times(records: DataFrame) -> DataFrame:
+    """Records by the second of their own timestamp, which MM2 keeps; and by how long they took.
+
+    How long one took is known where the target says when it came: one that stamps records itself
+    (LogAppendTime). It is in ms with three digits.
+    """
+    took = f.col("t_timestamp") - f.col("s_timestamp")
+    digits = f.pow(f.lit(10), f.greatest(f.floor(f.log10(f.greatest(took, f.lit(1)))) - 2, f.lit(0)))
+    told = (
+        f.col("t_stamped_by_broker") & f.col("told_apart") & (f.col("s_count") == 1) & (f.col("t_count") > 0)
+    )
+    seconds = [f.floor(f.col(f"{side}_timestamp") / 1000).cast("long") for side in "st"]
+    latency = f.when(told, f.floor(took / digits) * digits).cast("long")
+    counted = records.groupBy(*(c.alias(n) for c, n in zip((*seconds, latency), "stl", strict=True))).agg(
+        f.sum("s_count").alias("s_records"), f.sum("t_count").alias("t_records"), f.count("*").alias("ids")
+    )
+    facts = f.array("s", "t", "s_records", "t_records", "l", "ids")
+    return counted.select(*_row("times", partition=_NONE, place=_NONE, records=_NONE, facts=facts))
+
+
+def _summed(rows: Sequence[Sequence[int | None]], by: int, what: int) -> dict[int, int]:
+    """Sums by the numbers of one column, in their order; rows that have none there do not count."""
+    sums: Counter[int] = Counter()
+    for row in rows:
+        key, value = row[by], row[what]
+        if key is not None:
+            sums[key] += value or 0
+    return dict(sorted(sums.items()))
+
+
+def _troubles(records: DataFrame) -> DataFrame:
     """What the checks call guilty, by its place in the source; a foreign record by that on the target."""
     first = f.least("s_start", "first_offset")
     upstream = _bin(f.col("offset"), first, f.greatest("s_end", f.col("last_offset") + 1))
     downstream = _bin(f.col("t_first"), f.col("t_start"), f.col("t_end"))
-    at_source = {
+    kinds = {
         "missing": NoLoss().guilty(),
         "duplicate": Duplicates().guilty(),
         "reordered": OrderKept().guilty(),
         "damaged": f.coalesce(PayloadIntact().guilty(), f.lit(False)) | HeadersKept().guilty(),
+        "foreign": NoPhantoms().guilty(),
     }
-    one = f.lit(1)
-    troubles = [
-        _point(what, upstream, when=guilty, partition=f.col("partition"), records=one)
-        for what, guilty in at_source.items()
+    points = [
+        f.when(
+            f.coalesce(guilty, f.lit(False)),
+            f.struct(
+                f.lit(what).alias("what"),
+                f.col("t_partition" if what == "foreign" else "partition").cast("int").alias("p"),
+                (downstream if what == "foreign" else upstream).cast("long").alias("place"),
+            ),
+        )
+        for what, guilty in kinds.items()
     ]
-    foreign = NoPhantoms().guilty()
-    return [
-        *troubles,
-        _point("foreign", downstream, when=foreign, partition=f.col("t_partition"), records=one),
-    ]
+    return (
+        records.select(f.explode(f.array_compact(f.array(*points))).alias("at"))
+        .groupBy(*(f.col(f"at.{name}").alias(name) for name in ("what", "p", "place")))
+        .agg(f.count("*").alias("records"))
+        .select("what", "p", "place", "records", _NONE.cast("array<long>").alias("facts"))
+    )
 
 
 def _bin(offset: Column, begin: Column, end: Column) -> Column:
@@ -126,19 +158,6 @@ def _bin(offset: Column, begin: Column, end: Column) -> Column:
     known = offset.isNotNull() & begin.isNotNull() & end.isNotNull()
     bin_ = f.floor((offset - begin) * BINS / f.greatest(end - begin, f.lit(1)))
     return f.when(known, f.greatest(f.least(bin_, f.lit(BINS - 1)), f.lit(0)))
-
-
-def _latency() -> Column:
-    """How long one record took, in ms with three digits, where the target says when it came.
-
-    MM2 keeps a record's timestamp, so only a target that stamps records itself (LogAppendTime) tells.
-    """
-    took = f.col("t_timestamp") - f.col("s_timestamp")
-    digits = f.pow(f.lit(10), f.greatest(f.floor(f.log10(f.greatest(took, f.lit(1)))) - 2, f.lit(0)))
-    told = (
-        f.col("t_stamped_by_broker") & f.col("told_apart") & (f.col("s_count") == 1) & (f.col("t_count") > 0)
-    )
-    return _point("latency", f.floor(took / digits) * digits, when=told, records=f.lit(1))
 
 
 def latency_ms(found: Mapping[int, int]) -> dict[str, Any] | None:

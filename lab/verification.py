@@ -122,7 +122,7 @@ def verify(
             checks = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
             verdicts = run_checks(tables, [check for check in checks if check.name in wanted])[0]
         with stages.stage("count for the report", say):
-            drawn = figures(records)
+            drawn = figures(records, verdicts)
     return Judged(
         outcome=worst(v.outcome for v in verdicts),
         verdicts=verdicts,

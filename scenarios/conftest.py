@@ -36,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     treat_sigterm_as_ctrl_c()
+    # What a scenario that was interrupted or failed leaves behind is told; it must not hide how that ended.
+    config.addinivalue_line("filterwarnings", "default::pytest.PytestUnraisableExceptionWarning")
     config.stash[_LABS] = labs = Labs(config)
     config.pluginmanager.register(labs)  # it is told of Ctrl-C
 

@@ -25,8 +25,7 @@ class HeadersKept:
         }
 
     def guilty(self) -> Column:
-        smallest = f.col("s_headers") == f.col("t_headers")
-        return c.in_both() & ~(smallest & (f.col("s_headers_max") == f.col("t_headers_max")))
+        return c.in_both() & ~f.col("same_headers")
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         compared, changed = counts["compared"], counts["changed"]

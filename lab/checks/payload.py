@@ -28,9 +28,8 @@ class PayloadIntact:
         }
 
     def guilty(self) -> Column:
-        smallest = f.col("s_content") == f.col("t_content")
-        largest = f.col("s_content_max") == f.col("t_content_max")
-        return c.is_true((c.in_both() & ~(smallest & largest)) | (self._recomputed() & ~f.col("t_intact")))
+        changed = c.in_both() & ~f.col("same_content")
+        return c.is_true(changed | (self._recomputed() & ~f.col("t_intact")))
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         judged = counts["compared"] + counts["recomputed"]

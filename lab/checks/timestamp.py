@@ -26,10 +26,9 @@ class TimestampKept:
         }
 
     def guilty(self) -> Column:
-        smallest = f.col("t_timestamp") == f.col("s_timestamp")
-        same = smallest & (f.col("t_timestamp_max") == f.col("s_timestamp_max"))
         later = f.col("t_timestamp") >= f.col("s_timestamp")
-        return c.is_true(c.in_both() & ~f.when(f.col("t_stamped_by_broker"), later).otherwise(same))
+        expected = f.when(f.col("t_stamped_by_broker"), later).otherwise(f.col("same_timestamp"))
+        return c.is_true(c.in_both() & ~expected)
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         compared = counts["compared"]

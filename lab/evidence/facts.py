@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from lab.evidence.histories import Histories
@@ -31,11 +31,13 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
 
     mirrored_first, mirrored_last: the first and last offset in the source of what is on the target;
     t_mirrored_first: where on the target the first record stands that is still in the source;
-    first_offset, last_offset: between which records are known of, which the source may have deleted.
+    first_offset, last_offset: between which records are known of, which the source may have deleted;
+    level: all that are on both sides stand at one distance from their offsets in the source, so in order.
     """
     elsewhere_too = f.coalesce(f.col("s_partition") != f.col("s_partition_max"), _NO)
     mirrored = (f.col("t_count") > 0) & ~elsewhere_too
     both = (f.col("s_count") > 0) & f.col("told_apart") & (f.col("t_partition") == f.col("t_partition_max"))
+    distance = f.when(_placed(), f.col("t_first") - f.col("offset"))
     upstream = (
         _upstream(ids)
         .groupBy(f.col("case"), f.col("partition"))
@@ -45,6 +47,7 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
             f.max(f.when(mirrored, f.col("offset"))).alias("mirrored_last"),
             f.min("offset").alias("first_offset"),
             f.max("offset").alias("last_offset"),
+            f.coalesce(f.min(distance) == f.max(distance), f.lit(True)).alias("level"),
         )
     )
     downstream = ids.groupBy(f.col("case"), f.col("t_partition").alias("partition")).agg(
@@ -61,27 +64,35 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     )
 
 
+def _placed() -> Column:
+    """Of rows of `_upstream`: the record is known to stand in the same partition on both sides."""
+    return (
+        (f.col("t_count") > 0)
+        & (f.col("s_count") <= 1)
+        & f.col("offset").isNotNull()
+        & f.col("told_apart")
+        & (f.col("t_partition") == f.col("partition"))
+        & (f.col("t_partition_max") == f.col("partition"))
+    )
+
+
 def inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     """Records whose first copy on the target stands after a later record of the source.
 
     A log that has lost its beginning may have lost first copies: what a replay brings again of records
-    from before the first that is left is no inversion.
+    from before the first that is left is no inversion. Only partitions that are not level are sorted.
     """
-    in_order = Window.partitionBy("case", "t_partition").orderBy("t_first")
+    in_order = Window.partitionBy("case", "partition").orderBy("t_first")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    starts = partitions.select("case", f.col("partition").alias("t_partition"), "t_start")
+    to_sort = partitions.where(~f.col("level")).select("case", "partition", "t_start")
     return (
         _upstream(ids)
-        .where((f.col("t_count") > 0) & (f.col("s_count") <= 1) & f.col("offset").isNotNull())
-        .where("told_apart")
-        .where(
-            (f.col("t_partition") == f.col("partition")) & (f.col("t_partition_max") == f.col("partition"))
-        )
-        .select(*ID, "t_partition", "t_first", "offset")
+        .where(_placed())
+        .select(*ID, "partition", "t_first", "offset")
+        .join(f.broadcast(to_sort), ["case", "partition"])
         .withColumn("reached", f.max("offset").over(before))
         .withColumn("begun", f.first("offset").over(before))
         .where(f.col("offset") < f.col("reached"))
-        .join(starts, ["case", "t_partition"])
         .where((f.col("t_start") == 0) | (f.col("offset") > f.col("begun")))
         .select(*ID, f.lit(True).alias("inverted"))
     )

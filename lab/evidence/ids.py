@@ -13,14 +13,17 @@ from lab.records import HEADER
 _NO: Final = f.lit(False)
 _PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
 _SOURCE, _TARGET, _LEDGER = 0, 1, 2
+_COMPARED: Final = ("content", "headers", "timestamp")
+_COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
 ID: Final = ("case", "run", "producer", "number")
 
 
 def one_row_per_id(histories: Histories) -> DataFrame:
     """Per case and id: how often and where it stands on both sides, and what the ledger says.
 
-    s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Of what
-    may differ between two copies both the smallest and the largest are kept: s_content, s_content_max.
+    s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Copies may
+    differ: the smallest and the largest partition of each side are kept, and of what only has to be the same
+    on both sides that it is: same_content, same_headers, same_timestamp.
     """
     ledger = histories.ledger.select(
         "case",
@@ -51,12 +54,22 @@ def one_row_per_id(histories: Histories) -> DataFrame:
             for c in ("outcome", "committed", "partition", "offset")
         ),
     )
+    found = found.withColumns({f"same_{column}": _same(column) for column in _COMPARED})
+    # Hashes cannot be compressed: to write and read them again would take longer than all else.
+    found = found.drop(*(f"{side}_{column}" for side in "st" for column in _COMPARED_ALREADY))
+    if not histories.compacted:  # else the last content of each key is looked at
+        found = found.withColumns({f"{side}_content_max": f.lit(None).cast("long") for side in "st"})
     cases = histories.partitions.groupBy(f.col("case")).agg(
         f.max(f.col("s_start") > 0).alias("trimmed"),
         f.max("compacted").alias("compacted"),
         f.max("ledger").alias("ledger"),
     )
     return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+
+
+def _same(column: str) -> Column:
+    smallest = f.col(f"s_{column}") == f.col(f"t_{column}")
+    return smallest & (f.col(f"s_{column}_max") == f.col(f"t_{column}_max"))
 
 
 def _told_apart() -> Column:
@@ -87,7 +100,7 @@ def _of_side(prefix: str, side: int) -> list[Column]:
         largest("stamped_by_broker").alias(f"{prefix}_stamped_by_broker"),
         smallest("key_hash").alias(f"{prefix}_key"),
     ]
-    for column in ("partition", "content", "headers", "timestamp"):
+    for column in ("partition", *_COMPARED):
         found.append(smallest(column).alias(f"{prefix}_{column}"))
         found.append(largest(column).alias(f"{prefix}_{column}_max"))
     return found

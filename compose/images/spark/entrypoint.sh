@@ -7,7 +7,8 @@
 #
 # SPARK_DRIVER_MEMORY (1g) is the server's heap, SPARK_OPTS more options of its JVM.
 # Settings of Spark: the file conf/spark-defaults.conf, then every SPARK_CONF_<any name>="key=value".
-# Process 1 is java.
+# Process 1 is java. Of its collectors the parallel one takes least from the jobs; and the methods that Spark
+# generates for a whole stage are longer than what is compiled by default, which would leave them interpreted.
 set -euo pipefail
 home=/opt/spark
 
@@ -27,8 +28,9 @@ opened=(java.base/java.lang java.base/java.lang.invoke java.base/java.lang.refle
 opened=("${opened[@]/#/--add-opens=}")
 
 role=${1:-}
-options=("${opened[@]/%/=ALL-UNNAMED}" -XX:+ExitOnOutOfMemoryError -Djdk.reflect.useDirectMethodHandle=false -Duser.timezone=UTC
-  "-Dlog4j2.configurationFile=$home/conf/log4j2.properties")
+options=("${opened[@]/%/=ALL-UNNAMED}" -XX:+ExitOnOutOfMemoryError -XX:+UseParallelGC -XX:-DontCompileHugeMethods
+  -XX:ReservedCodeCacheSize=192m -XX:MaxDirectMemorySize=256m -Djdk.reflect.useDirectMethodHandle=false
+  -Duser.timezone=UTC "-Dlog4j2.configurationFile=$home/conf/log4j2.properties")
 CLASSPATH=$(<$home/classpath)${CLASSPATH:+:$CLASSPATH}
 export CLASSPATH
 case $role in
