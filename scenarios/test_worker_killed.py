@@ -96,9 +96,16 @@ def test_a_killed_workers_task_moves_and_nothing_is_lost(
 
 
 def follower(lab: Lab, connector: str) -> str:
-    """The worker that does not lead the group; it has one of the connector's two tasks."""
-    status = lab.connect.status(connector)
-    assert {task.worker for task in status.tasks} == {f"{worker}:8083" for worker in WORKERS}
+    """The worker that does not lead the group; it has one of the connector's two tasks.
+
+    A worker that has just started joins the group later than it answers, and is then given its share.
+    """
+
+    def observe() -> bool | NotYet:
+        on = sorted(task.worker for task in lab.connect.status(connector).tasks)
+        return on == sorted(f"{worker}:8083" for worker in WORKERS) or NotYet(f"tasks on {on}")
+
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="each worker has one of the tasks")
     leader = re.findall(r"leaderUrl='http://([\w-]+):8083/'", lab.project.logs(WORKERS[0]))[-1]
     return next(worker for worker in WORKERS if worker != leader)
 
