@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from lab.parity import AclRow, ConfigRow, GroupRow, TopicRow
-from lab.spark import SparkSession
+from lab.spark import SparkSession, in_memory
 
 SYNC_COLUMNS: Final = (
     "case int, topic string, partition int, upstream long, downstream long, position long, written_ms long"
@@ -72,32 +72,40 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
     t_start t_end   of the target partition
     """
     limits = partitions.select("case", "partition", "t_start", "t_end")
+    standing = in_memory(_standing(syncs, records))
+    for side, end in _ENDS.items():
+        ids = standing.where(f.col("side") == side).select(
+            "case", "partition", f.col("at").alias(end), f.col("id").alias(f"{side}_id")
+        )
+        syncs = syncs.join(f.broadcast(ids), ["case", "partition", end], "left")
+    return syncs.join(f.broadcast(limits), ["case", "partition"], "left")
+
+
+_ENDS: Final = {"s": "upstream", "t": "downstream"}
+
+
+def _standing(syncs: DataFrame, records: DataFrame) -> DataFrame:
+    """The ids that stand, first or last of their kind, at the ends of the syncs. One scan of the records."""
+    found, points = records, []
+    for side, end in _ENDS.items():
+        ends = syncs.select("case", f.col("partition").alias(f"{side}_partition"), end).distinct()
+        for place in ("first", "last"):
+            at, met = f"{side}_{place}", f"{side}_{place}_met"
+            marked = ends.select("case", f"{side}_partition", f.col(end).alias(at), f.lit(True).alias(met))
+            found = found.join(f.broadcast(marked), ["case", f"{side}_partition", at], "left")
+            one_place = f.col(f"{side}_partition") == f.col(f"{side}_partition_max")
+            once = f.lit(True) if place == "first" else f.col(f"{side}_first") != f.col(f"{side}_last")
+            point = f.struct(
+                f.lit(side).alias("side"),
+                f.col(f"{side}_partition").alias("partition"),
+                f.col(at).alias("at"),
+            )
+            points.append(f.when(f.col(met) & one_place & once, point))
     return (
-        syncs.join(_ids(syncs, records, "s", "upstream"), ["case", "partition", "upstream"], "left")
-        .join(_ids(syncs, records, "t", "downstream"), ["case", "partition", "downstream"], "left")
-        .join(f.broadcast(limits), ["case", "partition"], "left")
+        found.where(" or ".join(f"{side}_{place}_met" for side in _ENDS for place in ("first", "last")))
+        .select("case", "id", f.explode(f.array_compact(f.array(*points))).alias("point"))
+        .select("case", "id", "point.*")
     )
-
-
-def _ids(syncs: DataFrame, records: DataFrame, side: str, end: str) -> DataFrame:
-    """The ids that stand, first or last of their kind, at these ends of the syncs."""
-    ends = f.broadcast(syncs.select("case", "partition", end).distinct())
-    first, last = f.col(f"{side}_first"), f.col(f"{side}_last")
-    standing = records.where(f.col(f"{side}_partition") == f.col(f"{side}_partition_max"))
-    # Two scans with a join each are cheaper than one that first doubles its rows.
-    return _at(standing, side, first, end, ends).unionAll(
-        _at(standing.where(first != last), side, last, end, ends)
-    )
-
-
-def _at(standing: DataFrame, side: str, place: Column, end: str, ends: DataFrame) -> DataFrame:
-    places = standing.select(
-        "case",
-        f.col(f"{side}_partition").alias("partition"),
-        place.alias(end),
-        f.col("id").alias(f"{side}_id"),
-    )
-    return places.join(ends, ["case", "partition", end])
 
 
 def checkpoints_table(checkpoints: DataFrame) -> DataFrame:

@@ -26,7 +26,7 @@ from lab.checks.translation import SafeTranslation
 from lab.flow import Flow
 from lab.kafka import Cluster, ClusterError, Offsets
 from lab.mm2 import Connector
-from lab.spark import SparkSession, topic_frame
+from lab.spark import SparkSession, in_memory, topic_frame
 from lab.wait import TimedOut, wait_until
 
 T = TypeVar("T")
@@ -193,7 +193,8 @@ def _frame(
 
 
 def _of(decoded: DataFrame, topic: str) -> DataFrame:
-    return decoded.where(f.col("topic") == topic).select(f.lit(0).alias("case"), "*")
+    """In memory: they are little, and each look at them would read MM2's topic again."""
+    return in_memory(decoded.where(f.col("topic") == topic).select(f.lit(0).alias("case"), "*").coalesce(1))
 
 
 def _empty(spark: SparkSession, *columns: str) -> DataFrame:

@@ -1,7 +1,7 @@
 #!/bin/bash
 # entrypoint.sh ROLE, or any other command.
 #
-#   connect   Spark Connect server on port 15002; SPARK_MASTER (local[2]) says where its jobs run
+#   connect   Spark Connect server on port 15002; SPARK_MASTER (local[4]) says where its jobs run
 #   master    master of a standalone cluster, port 7077
 #   worker    worker of one: SPARK_MASTER=spark://HOST:7077, SPARK_WORKER_CORES (1), SPARK_WORKER_MEMORY (1g)
 #
@@ -36,7 +36,7 @@ export CLASSPATH
 case $role in
   connect)
     read -r -a more <<<"${SPARK_OPTS:-}"
-    master=${SPARK_MASTER:-local[2]}
+    master=${SPARK_MASTER:-local[4]}  # on 2 cores too: who reads a topic waits for its broker half of the time
     [[ ! -e $home/cds/connect.jsa ]] || options+=("-XX:SharedArchiveFile=$home/cds/connect.jsa")
     options+=(-Dspark.app.name=mirror-lab "-Dspark.master=$master")
     [[ $master != spark://* ]] || options+=("-Dspark.driver.host=$HOSTNAME" -Dspark.driver.bindAddress=0.0.0.0)
