@@ -47,7 +47,7 @@ class Connect(Rest):
             timeout_s=CONNECT_ANSWERS_S,
             what=f"Connect answers at {self.url}",
             transient=(ConnectError,),
-            hint='see "lab logs connect"',
+            hint=self._see_log,
         )
 
     def version(self) -> str:
@@ -278,13 +278,13 @@ class Connect(Rest):
             timeout_s=CONNECTOR_RUNS_S,
             what=f'connector "{name}" and its tasks RUNNING',
             transient=(Rebalancing,),
-            hint='see "lab logs connect"',
+            hint=self._see_log,
         )
 
     def _not_failed(self, name: str) -> Status:
         status = self.status(name)
         if status.failure:
-            raise ConnectError(f'connector "{name}" failed: {status.failure}', 'see "lab logs connect"')
+            raise ConnectError(f'connector "{name}" failed: {status.failure}', self._see_log)
         return status
 
     def _tasks_have(self, name: str, config: Mapping[str, str]) -> bool:

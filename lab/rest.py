@@ -27,12 +27,18 @@ class Rebalancing(ConnectError):
 
 
 class Rest(HttpApi):
-    """A worker's REST API without its words."""
+    """A worker's REST API without its words. `service` is the worker's name in its lab, if it has one."""
 
     def __init__(
-        self, url: str, *, timeout_s: float = REQUEST_S, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        *,
+        service: str | None = None,
+        timeout_s: float = REQUEST_S,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         super().__init__(url, timeout_s=timeout_s, transport=transport)
+        self._see_log = f'see "lab logs {service}"' if service else "see the worker's log"
 
     def _retrying(self, method: str, path: str, **options: Any) -> Any:
         return wait_until(
@@ -48,7 +54,7 @@ class Rest(HttpApi):
         except httpx.HTTPError as error:
             raise ConnectError(
                 f"{method} {self.url}{path} failed: {str(error) or type(error).__name__}",
-                'is the worker up? see "lab status" and "lab logs connect"',
+                f'is the worker up? "lab status" tells; {self._see_log}',
             ) from error
         if response.status_code >= 400:
             raise self._refusal(method, path, response)

@@ -41,7 +41,7 @@ class Worker:
 
 
 def connect(worker: Worker) -> Connect:
-    return Connect(URL, transport=httpx.MockTransport(worker))
+    return Connect(URL, service="kafka-connect-0", transport=httpx.MockTransport(worker))
 
 
 def status(connector: str = "RUNNING", *tasks: tuple[str, str], trace: str = "") -> dict[str, object]:
@@ -99,7 +99,7 @@ def test_every_transport_error_is_translated(kind: type[httpx.TransportError], w
         connect(Worker(kind(words))).names()
 
     assert caught.value.message == f"GET {URL}/connectors failed: {words or kind.__name__}"
-    assert caught.value.hint == 'is the worker up? see "lab status" and "lab logs connect"'
+    assert caught.value.hint == 'is the worker up? "lab status" tells; see "lab logs kafka-connect-0"'
     assert caught.value.status is None
     assert isinstance(caught.value.__cause__, kind)
 
@@ -221,7 +221,7 @@ def test_a_failure_ends_the_wait_with_its_own_error(answer: dict[str, object], t
         connect(worker).wait_until_runs("orders")
 
     assert caught.value.message == f'connector "orders" failed: {told}'
-    assert caught.value.hint == 'see "lab logs connect"'
+    assert caught.value.hint == 'see "lab logs kafka-connect-0"'
     assert len(worker.asked) == 1
 
 
@@ -239,7 +239,7 @@ def test_a_connector_that_does_not_start_says_what_was_seen() -> None:
         'not reached in 0.01 s: connector "orders" and its tasks RUNNING; '
         "last seen: connector RUNNING, task 0 UNASSIGNED"
     )
-    assert caught.value.hint == 'see "lab logs connect"'
+    assert caught.value.hint == 'see "lab logs kafka-connect-0"'
 
 
 @pytest.mark.usefixtures("impatient")

@@ -134,7 +134,7 @@ class Parts:
         if service not in self._workers:
             from lab.connect import Connect
 
-            self._workers[service] = Connect(f"http://{self.address(service)}")
+            self._workers[service] = Connect(f"http://{self.address(service)}", service=service)
         return self._workers[service]
 
     @cached_property
