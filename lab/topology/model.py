@@ -36,7 +36,8 @@ class Service:
     name: str
     environment: Mapping[str, str]
     ports: tuple[Port, ...]
-    memory_bytes: int
+    memory: str  # the limit as it is written, which may name a variable
+    memory_bytes: int  # with the variable's default
     image: str
     has_healthcheck: bool
     profiles: tuple[str, ...] = ()
@@ -103,8 +104,12 @@ class Topology:
 
     @cached_property
     def variables(self) -> dict[str, str]:
-        """What may be chosen when a lab starts, with its default: `${NAME:-default}` in the environment."""
-        texts = (text for service in self.services.values() for text in service.environment.values())
+        """What may be chosen when a lab starts, with its default: services say `${NAME:-default}`."""
+        texts = (
+            text
+            for service in self.services.values()
+            for text in (service.memory, *service.environment.values())
+        )
         found = (match for text in texts for match in _VARIABLE.finditer(text))
         return {m["name"]: m["default"] or "" for m in found if not m["name"].endswith("_PORT")}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lab.topology.document import mapping
-from lab.topology.model import Port, Service
+from lab.topology.model import Port, Service, interpolate
 
 _PUBLISHED: Final = re.compile(
     r"127\.0\.0\.1:\$\{(?P<variable>\w+_PORT):-(?P<default>\d+)\}:(?P<container>\d+)"
@@ -44,11 +44,13 @@ def _service(name: str, body: dict[str, Any]) -> Service:
     environment = body.get("environment", {})
     if not isinstance(environment, dict):
         raise ValueError("environment is a list; quotes in a list become part of the value, use a mapping")
+    memory = str(body.get("mem_limit", "0"))
     return Service(
         name=name,
         environment={key: str(value) for key, value in environment.items()},
         ports=tuple(ports),
-        memory_bytes=_size(str(body.get("mem_limit", "0"))),
+        memory=memory,
+        memory_bytes=_size(interpolate(memory, {})),
         image=str(body.get("image", "")),
         has_healthcheck="healthcheck" in body,
         profiles=tuple(body.get("profiles", ())),

@@ -5,7 +5,7 @@
 #   master    master of a standalone cluster, port 7077
 #   worker    worker of one: SPARK_MASTER=spark://HOST:7077, SPARK_WORKER_CORES (1), SPARK_WORKER_MEMORY (1g)
 #
-# SPARK_DRIVER_MEMORY (1g) is the server's heap, SPARK_OPTS more options of its JVM.
+# The server's heap is half of the container's memory; SPARK_OPTS are more options of its JVM.
 # Settings of Spark: the file conf/spark-defaults.conf, then every SPARK_CONF_<any name>="key=value".
 # Process 1 is java. Of its collectors the parallel one takes least from the jobs; and the methods that Spark
 # generates for a whole stage are longer than what is compiled by default, which would leave them interpreted.
@@ -41,7 +41,7 @@ case $role in
     options+=(-Dspark.app.name=mirror-lab "-Dspark.master=$master")
     [[ $master != spark://* ]] || options+=("-Dspark.driver.host=$HOSTNAME" -Dspark.driver.bindAddress=0.0.0.0)
     settings
-    exec java "-Xmx${SPARK_DRIVER_MEMORY:-1g}" "${options[@]}" "${more[@]}" \
+    exec java -XX:MaxRAMPercentage=50 "${options[@]}" "${more[@]}" \
       org.apache.spark.sql.connect.service.SparkConnectServer ;;
   master)
     exec java -Xmx512m "${options[@]}" org.apache.spark.deploy.master.Master --host "$HOSTNAME" --port 7077 ;;
