@@ -11,6 +11,7 @@ from lab.cli import console
 from lab.cli.options import Json, Name, TopologyName
 from lab.errors import BadInput, nearest
 from lab.harness import Endpoint, Lab, Wish
+from lab.interruption import uninterruptible
 from lab.mm2 import SOURCE, aliases_of, read_connector
 from lab.mm2_names import together
 from lab.wait import SERVICES_HEALTHY_S
@@ -96,6 +97,11 @@ def up(
         variables=dict(_assignment(text) for text in variable or ()),
     )
     lab = Lab.up(wish, console.Steps())
+    with uninterruptible():  # it is up: a late Ctrl-C would leave it so and say that it was interrupted
+        _tell_up(lab, as_json=json)
+
+
+def _tell_up(lab: Lab, *, as_json: bool) -> None:
     data = {
         "name": lab.name,
         "topology": lab.topology.name,
@@ -119,7 +125,7 @@ def up(
             console.suggest(f"lab mm2 deploy{only}{option}", "starts mirroring")
         console.suggest(f"lab status{option}", "shows both clusters on one screen")
 
-    console.show(data, as_json=json, text=text)
+    console.show(data, as_json=as_json, text=text)
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -101,9 +101,9 @@ class Lab(Parts):
                 monitoring.write(name, chosen)
                 coming.start(lab, run, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
+                run.close("up", ports=dict(lab.ports))
             except BaseException as error:
                 raise ending.abandon(name, lab, run, error, keep=wish.keep or ran) from error
-            run.close("up", ports=dict(lab.ports))
         return lab
 
     @classmethod
