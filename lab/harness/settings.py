@@ -1,5 +1,6 @@
 """What a lab was started with, kept in its lease: topology, version, profiles, whether it has containers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -48,12 +49,14 @@ def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -
 
 def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str, str]:
     """The topology's variables that are not left at their defaults; what was set once stays."""
-    for variable in asked:
+    for variable, value in asked.items():
         if variable not in chosen.variables:
             raise BadInput(
                 f'topology "{chosen.name}" has no variable "{variable}"',
                 nearest(variable, sorted(chosen.variables)),
             )
+        if variable.endswith("_MEMORY") and not re.fullmatch(r"[1-9]\d*[mg]", value):
+            raise BadInput(f'{variable}="{value}" is no amount of memory', f"e.g. {variable}=4g")
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}
     return {**before, **asked}
 

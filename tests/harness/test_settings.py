@@ -71,3 +71,14 @@ def test_a_variable_that_a_topology_has_not_names_the_nearest(fake: Engine) -> N
     assert caught.value.message == 'topology "kraft-2x2" has no variable "LAB_REBALANCE_DELAY"'
     assert caught.value.hint == 'did you mean "LAB_REBALANCE_DELAY_MS"?'
     assert leases.names() == []
+
+
+def test_memory_is_an_amount(fake: Engine) -> None:
+    for text in ("abc", "4", "0g", "4 g"):
+        with pytest.raises(BadInput) as caught:
+            Lab.up(Wish(topology="basic-mirror", name="a", variables={"LAB_SPARK_MEMORY": text}))
+        assert caught.value.message == f'LAB_SPARK_MEMORY="{text}" is no amount of memory'
+    assert leases.names() == []
+
+    Lab.up(Wish(topology="basic-mirror", name="a", variables={"LAB_SPARK_MEMORY": "4g"}))
+    assert (leases.leased("a") or {})["LAB_SPARK_MEMORY"] == "4g"
