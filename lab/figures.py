@@ -5,7 +5,6 @@ those in trouble by where in their partition they are.
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -19,11 +18,10 @@ from lab.verdict import Outcome, Verdict
 
 BINS: Final = 100  # of each partition, for the places of trouble
 _PARTITION: Final = ("partition", "s_start", "s_end", "s_rows", "t_start", "t_end", "t_rows")
+_TROUBLE: Final = ("partition", "place", "records")
 _STEPS: Final = (1, 2, 5)  # of each power of ten: the bounds of the latency's buckets, in ms
 
 _DRAWN: Final = (NoLoss, Duplicates, OrderKept, PayloadIntact, HeadersKept, NoPhantoms)
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +40,15 @@ def figures(tables: Mapping[str, DataFrame], verdicts: Collection[Verdict] = ())
     parts = [_extents(tables["partitions"]), _times(records)]
     if not untroubled(verdicts):
         parts.append(_troubles(records))
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[list[Any]]] = {}
     for row in reduce(DataFrame.unionAll, parts).collect():
-        found.setdefault(row["what"], []).append(row.asDict())
-    partitions = sorted(
-        (dict(zip(_PARTITION, row["facts"], strict=True)) for row in found.pop("partition", [])),
-        key=lambda partition: partition["partition"],
-    )
-    times = [row["facts"] for row in found.pop("times", [])]
+        found.setdefault(row["what"], []).append(row["facts"])
+    partitions = [dict(zip(_PARTITION, facts, strict=True)) for facts in sorted(found.pop("partition", []))]
+    times = {what: sorted(found.pop(what, [])) for what in ("source", "target", "latency")}
     return Figures(
         partitions=partitions,
-        series={
-            side: [[second, records] for second, records in _summed(times, column, column + 2).items()]
-            for column, side in enumerate(("source", "target"))
-        },
-        latency_ms=latency_ms(_summed(times, 4, 5)),
+        latency_ms=latency_ms(dict(times.pop("latency"))),
+        series=times,
         trouble=_in_bins(partitions, found),
     )
 
@@ -72,24 +64,13 @@ def untroubled(verdicts: Collection[Verdict]) -> bool:
     )
 
 
-def _row(what: str, *, partition: Column, place: Column, records: Column, facts: Column) -> list[Column]:
-    return [
-        f.lit(what).alias("what"),
-        partition.cast("int").alias("p"),
-        place.cast("long").alias("place"),
-        records.cast("long").alias("records"),
-        facts.cast("array<long>").alias("facts"),
-    ]
-
-
-_NONE: Final = f.lit(None)
+def _facts(what: Column, *facts: str) -> list[Column]:
+    """A row of any kind of figure."""
+    return [what.alias("what"), f.array(*(f.col(name).cast("long") for name in facts)).alias("facts")]
 
 
 def _extents(partitions: DataFrame) -> DataFrame:
-    facts = f.array(*(f.col(name).cast("long") for name in _PARTITION))
-    return partitions.where("case = 0").select(
-        *_row("partition", partition=f.col("partition"), place=_NONE, records=_NONE, facts=facts)
-    )
+    return partitions.where("case = 0").select(*_facts(f.lit("partition"), *_PARTITION))
 
 
 def _times(records: DataFrame) -> DataFrame:
@@ -103,23 +84,30 @@ def _times(records: DataFrame) -> DataFrame:
     told = (
         f.col("t_stamped_by_broker") & f.col("told_apart") & (f.col("s_count") == 1) & (f.col("t_count") > 0)
     )
-    seconds = [f.floor(f.col(f"{side}_timestamp") / 1000).cast("long") for side in "st"]
-    latency = f.when(told, f.floor(took / digits) * digits).cast("long")
-    counted = records.groupBy(*(c.alias(n) for c, n in zip((*seconds, latency), "stl", strict=True))).agg(
-        f.sum("s_count").alias("s_records"), f.sum("t_count").alias("t_records"), f.count("*").alias("ids")
+    places = {
+        "source": (f.floor(f.col("s_timestamp") / 1000), f.sum("s_count")),
+        "target": (f.floor(f.col("t_timestamp") / 1000), f.sum("t_count")),
+        "latency": (f.when(told, f.floor(took / digits) * digits), f.count("*")),
+    }
+    # All three at once: to take each record three times would cost more than to count it.
+    counted = records.groupBy(*(place.cast("long").alias(what) for what, (place, _) in places.items())).agg(
+        *(count.alias(f"{what}_records") for what, (_, count) in places.items())
     )
-    facts = f.array("s", "t", "s_records", "t_records", "l", "ids")
-    return counted.select(*_row("times", partition=_NONE, place=_NONE, records=_NONE, facts=facts))
-
-
-def _summed(rows: Sequence[Sequence[int | None]], by: int, what: int) -> dict[int, int]:
-    """Sums by the numbers of one column, in their order; rows that have none there do not count."""
-    sums: Counter[int] = Counter()
-    for row in rows:
-        key, value = row[by], row[what]
-        if key is not None:
-            sums[key] += value or 0
-    return dict(sorted(sums.items()))
+    points = [
+        f.struct(
+            f.lit(what).alias("what"),
+            f.col(what).alias("place"),
+            f.col(f"{what}_records").cast("long").alias("records"),
+        )
+        for what in places
+    ]
+    return (
+        counted.select(f.explode(f.array(*points)).alias("at"))
+        .where(f.col("at.place").isNotNull())
+        .groupBy(f.col("at.what").alias("what"), f.col("at.place").alias("place"))
+        .agg(f.sum("at.records").alias("records"))
+        .select(*_facts(f.col("what"), "place", "records"))
+    )
 
 
 def _troubles(records: DataFrame) -> DataFrame:
@@ -139,7 +127,7 @@ def _troubles(records: DataFrame) -> DataFrame:
             f.coalesce(guilty, f.lit(False)),
             f.struct(
                 f.lit(what).alias("what"),
-                f.col("t_partition" if what == "foreign" else "partition").cast("int").alias("p"),
+                f.col("t_partition" if what == "foreign" else "partition").alias("partition"),
                 (downstream if what == "foreign" else upstream).cast("long").alias("place"),
             ),
         )
@@ -147,9 +135,9 @@ def _troubles(records: DataFrame) -> DataFrame:
     ]
     return (
         records.select(f.explode(f.array_compact(f.array(*points))).alias("at"))
-        .groupBy(*(f.col(f"at.{name}").alias(name) for name in ("what", "p", "place")))
+        .groupBy(*(f.col(f"at.{name}").alias(name) for name in ("what", "partition", "place")))
         .agg(f.count("*").alias("records"))
-        .select("what", "p", "place", "records", _NONE.cast("array<long>").alias("facts"))
+        .select(*_facts(f.col("what"), *_TROUBLE))
     )
 
 
@@ -187,7 +175,9 @@ def _percentile(found: Mapping[int, int], wanted: float) -> int:
     return max(found)
 
 
-def _in_bins(partitions: Sequence[Row], found: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+def _in_bins(
+    partitions: Sequence[Mapping[str, Any]], found: Mapping[str, Sequence[Sequence[int | None]]]
+) -> dict[str, Any]:
     """Bins for each kind of trouble that a partition has; what has no place is only counted."""
     troubled: dict[int, dict[str, Any]] = {
         row["partition"]: {"partition": row["partition"], "records": max(row["s_rows"], row["t_rows"])}
@@ -195,12 +185,12 @@ def _in_bins(partitions: Sequence[Row], found: Mapping[str, Sequence[Row]]) -> d
     }
     without_place = 0
     for what, rows in found.items():
-        for row in rows:
-            if row["place"] is None or row["p"] is None:
-                without_place += row["records"]
+        for number, place, records in rows:
+            if number is None or place is None:
+                without_place += records or 0
                 continue
-            partition = troubled.setdefault(row["p"], {"partition": row["p"], "records": 0})
-            partition.setdefault(what, [0] * BINS)[row["place"]] += row["records"]
+            partition = troubled.setdefault(number, {"partition": number, "records": 0})
+            partition.setdefault(what, [0] * BINS)[place] += records
     return {
         "bins": BINS,
         "partitions": [troubled[number] for number in sorted(troubled)],

@@ -5,12 +5,14 @@ heartbeats begin with a 16-bit version, so far always 0. `lab.offsets` reads the
 columns, for checks that judge many.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from lab.errors import LabError
 from lab.kafka import Record
+
+T = TypeVar("T")
 
 VERSION: Final = 0
 
@@ -69,6 +71,13 @@ def newest(records: Iterable[Record]) -> list[Record]:
         last.pop(record.key, None)  # so that what is left stands in the order of the log
         last[record.key] = record
     return [record for record in last.values() if record.value is not None]
+
+
+def decoded(decode: Callable[[Record], T | None], records: Iterable[Record]) -> Iterator[T]:
+    """What the records carry, without tombstones; `decode` is one of the next three."""
+    for record in records:
+        if (found := decode(record)) is not None:
+            yield found
 
 
 def offset_sync(record: Record) -> OffsetSync | None:

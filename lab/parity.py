@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from lab.kafka import Acl, GroupOffset, Topic, TopicConfig
+from lab.kafka import ABSENT, Acl, GroupOffset, Topic, TopicConfig
 from lab.mm2 import HEARTBEATS, Connector
 
 # Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
@@ -250,7 +250,7 @@ def group_rows(
             s_committed=committed.offset,
             t_committed=_offset(target, group, remote, partition),
             t_before=None if before is None else _offset(before, group, remote, partition),
-            t_state=t_states.get(group, "absent"),
+            t_state=t_states.get(group, ABSENT),
             synced=synced,
             due_ms=due_ms,
         )

@@ -118,9 +118,10 @@ def verify(
     with evidence(histories, f"{flow.folder}/evidence") as records:
         stages.took("read both topics into evidence", time.monotonic() - begin)
         with stages.stage("judge", say):
-            tables = {**records, **(workings.tables(spark, doings, records) if doings else {})}
-            checks = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
-            verdicts = run_checks(tables, [check for check in checks if check.name in wanted])[0]
+            known = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
+            checks = [check for check in known if check.name in wanted]
+            tables = {**records, **(workings.tables(spark, doings, records, checks) if doings else {})}
+            verdicts = run_checks(tables, checks)[0]
         with stages.stage("count for the report", say):
             drawn = figures(records, verdicts)
     return Judged(

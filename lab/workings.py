@@ -5,7 +5,7 @@ evidence. What a cluster refuses to tell is left out, and its checks then say UN
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -99,39 +99,67 @@ def checks(workings: Workings) -> tuple[Check, ...]:
 
 
 def tables(
-    spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]
+    spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame], judging: Collection[Check]
 ) -> dict[str, DataFrame]:
-    """The tables that `checks` judge, beside lab.evidence's."""
-    flow, given = workings.flow, (evidence["records"], evidence["partitions"])
-    found = {
-        "syncs": _empty(spark, internals.SYNC_COLUMNS, internals.SYNC_ADDED),
-        "checkpoints": _empty(spark, internals.CHECKPOINT_COLUMNS, internals.CHECKPOINT_ADDED),
+    """The tables that these checks judge, beside lab.evidence's; without those that could not be read."""
+    ways: dict[str, Callable[[], DataFrame | None]] = {
+        "syncs": lambda: _syncs_table(spark, workings, evidence),
+        "checkpoints": lambda: _checkpoints_table(spark, workings),
+        "groups": lambda: _groups_table(spark, workings, evidence),
+        "configs": lambda: _rows_table(spark, parity.ConfigRow, workings.configs),
+        "acls": lambda: _rows_table(spark, parity.AclRow, workings.acls),
+        "topics": lambda: _rows_table(spark, parity.TopicRow, workings.topics),
     }
-    if workings.syncs:
-        frame = _frame(spark, flow, flow.syncs_at, flow.connector.offset_syncs_topic, workings.syncs)
-        found["syncs"] = internals.syncs_table(_of(offsets.offset_syncs(frame), flow.topic), *given)
-    checkpoints = _empty(spark, internals.CHECKPOINT_COLUMNS)
-    if workings.checkpoints and flow.checkpointer:
-        topic = flow.checkpointer.checkpoints_topic
-        frame = _frame(spark, flow, flow.target, topic, workings.checkpoints)
-        remote = flow.checkpointer.remote_topic(flow.topic)
-        checkpoints = _of(offsets.checkpoints(frame), remote)
-        found["checkpoints"] = internals.checkpoints_table(checkpoints)
-    for name, kind, rows in (
-        ("groups", parity.GroupRow, workings.groups),
-        ("configs", parity.ConfigRow, workings.configs),
-        ("acls", parity.AclRow, workings.acls),
-        ("topics", parity.TopicRow, workings.topics),
-    ):
-        if rows is None:
-            found.pop(name, None)
-        else:
-            found[name] = internals.rows_table(spark, kind, rows)
-    if workings.groups is not None and flow.emits_checkpoints:
-        found["groups"] = internals.groups_table(found["groups"], checkpoints, *given)
-    elif workings.groups is not None:
-        found["groups"] = _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
-    return found
+    wanted = {check.table for check in judging}
+    made = {name: make() for name, make in ways.items() if name in wanted}
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def _syncs_table(spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]) -> DataFrame:
+    if not workings.syncs:
+        return _empty(spark, internals.SYNC_COLUMNS, internals.SYNC_ADDED)
+    flow = workings.flow
+    frame = _frame(spark, flow, flow.syncs_at, flow.connector.offset_syncs_topic, workings.syncs)
+    syncs = _of(offsets.offset_syncs(frame), flow.topic)
+    return internals.syncs_table(syncs, evidence["records"], evidence["partitions"])
+
+
+def _checkpoints(spark: SparkSession, workings: Workings) -> DataFrame | None:
+    """Of this topic; None where none are written."""
+    flow = workings.flow
+    if not (workings.checkpoints and flow.checkpointer):
+        return None
+    frame = _frame(spark, flow, flow.target, flow.checkpointer.checkpoints_topic, workings.checkpoints)
+    return _of(offsets.checkpoints(frame), flow.checkpointer.remote_topic(flow.topic))
+
+
+def _checkpoints_table(spark: SparkSession, workings: Workings) -> DataFrame:
+    found = _checkpoints(spark, workings)
+    if found is None:
+        return _empty(spark, internals.CHECKPOINT_COLUMNS, internals.CHECKPOINT_ADDED)
+    return internals.checkpoints_table(found)
+
+
+def _groups_table(
+    spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]
+) -> DataFrame | None:
+    if workings.groups is None:
+        return None
+    if not workings.flow.emits_checkpoints:
+        return _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
+    found = _checkpoints(spark, workings)
+    return internals.groups_table(
+        internals.rows_table(spark, parity.GroupRow, workings.groups),
+        _empty(spark, internals.CHECKPOINT_COLUMNS) if found is None else found,
+        evidence["records"],
+        evidence["partitions"],
+    )
+
+
+def _rows_table(
+    spark: SparkSession, kind: type[internals.Row], rows: Sequence[internals.Row] | None
+) -> DataFrame | None:
+    return None if rows is None else internals.rows_table(spark, kind, rows)
 
 
 def _groups(flow: Flow, checkpointer: Connector) -> list[parity.GroupRow]:

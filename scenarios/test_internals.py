@@ -287,7 +287,8 @@ def test_all_checks_over_what_mm2_did_pass(
     )
     workings = read(_flow(lab, source_connector, checkpoint_connector))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
-        judged = run_checks(tables(lab.spark, workings, found), checks(workings))[0]
+        its = checks(workings)
+        judged = run_checks(tables(lab.spark, workings, found, its), its)[0]
     verdicts = {v.check: v for v in judged}
     assert {check: v.outcome for check, v in verdicts.items()} == dict.fromkeys(verdicts, Outcome.PASS), (
         judged
@@ -307,7 +308,8 @@ def test_without_a_checkpoint_connector_its_questions_do_not_arise(
 ) -> None:
     workings = read(_flow(lab, source_connector, None))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
-        judged = run_checks(tables(lab.spark, workings, found), checks(workings))[0]
+        its = checks(workings)
+        judged = run_checks(tables(lab.spark, workings, found, its), its)[0]
     outcomes = {v.check: v.outcome for v in judged}
     about_groups = ("translation", "tightness", "checkpoints", "coverage", "group_offsets")
     assert {check: outcomes.pop(check) for check in about_groups} == dict.fromkeys(

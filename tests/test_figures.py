@@ -1,8 +1,10 @@
 """Latencies become percentiles and buckets, trouble becomes bins: what follows the one job."""
 
-from lab.figures import BINS, _in_bins, latency_ms
+from lab.checks import STANDARD
+from lab.figures import BINS, _in_bins, latency_ms, untroubled
 from lab.report import parse
 from lab.report.model import Latency, Trouble
+from lab.verdict import Outcome, Verdict
 
 
 def test_latencies_become_percentiles_and_buckets() -> None:
@@ -33,8 +35,8 @@ def test_trouble_lies_in_bins_of_its_partition() -> None:
     found = _in_bins(
         partitions,
         {
-            "missing": [{"p": 0, "place": 3, "records": 10}, {"p": 0, "place": None, "records": 2}],
-            "foreign": [{"p": 5, "place": BINS - 1, "records": 1}],
+            "missing": [[0, 3, 10], [0, None, 2]],
+            "foreign": [[5, BINS - 1, 1]],
         },
     )
     read = Trouble.model_validate(found)
@@ -53,3 +55,25 @@ def test_a_clean_topic_has_partitions_and_no_trouble() -> None:
     )
     assert report.trouble is not None
     assert [p.total for p in report.trouble.partitions] == [0]
+
+
+def verdicts(**others: Outcome) -> list[Verdict]:
+    return [
+        Verdict(check=check.name, outcome=others.get(check.name, Outcome.PASS), meaning="")
+        for check in STANDARD
+    ]
+
+
+def test_trouble_is_looked_for_unless_every_check_that_is_drawn_says_that_there_is_none() -> None:
+    assert untroubled(verdicts())
+    assert untroubled(verdicts(ledger=Outcome.FAIL)), "it is not drawn"
+    assert not untroubled([])
+    assert not untroubled([v for v in verdicts() if v.check != "loss"])
+    for check in ("loss", "duplicates", "order", "payload", "headers", "phantoms"):
+        assert not untroubled(verdicts(**{check: Outcome.FAIL}))
+        assert not untroubled(verdicts(**{check: Outcome.UNKNOWN}))
+
+
+def test_repeated_records_are_drawn_also_where_they_are_allowed() -> None:
+    allowed = Verdict(check="duplicates", outcome=Outcome.PASS, meaning="", counts={"duplicated": 3})
+    assert not untroubled([*(v for v in verdicts() if v.check != "duplicates"), allowed])

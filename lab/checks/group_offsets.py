@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.checks.check import Counts, count_where
+from lab.kafka import WITHOUT_MEMBERS
 from lab.verdict import Outcome
 
 
@@ -50,7 +51,7 @@ class SyncedGroupOffsets:
 
     @staticmethod
     def _idle() -> Column:
-        return f.col("t_state").isin("empty", "absent", "dead")
+        return f.col("t_state").isin(*WITHOUT_MEMBERS)
 
     def _judged(self) -> Column:
         return f.col("synced") & self._idle() & f.col("due").isNotNull()

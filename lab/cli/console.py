@@ -16,6 +16,7 @@ from rich.table import Table
 
 from lab.errors import LabError
 
+UNKNOWN: Final = "–"  # noqa: RUF001 - a dash for people, where a number is not known
 _PIPE_WIDTH: Final = 160  # without a terminal Rich would fold tables at 80 columns
 
 # Rich reads NO_COLOR, TERM=dumb and whether the stream is a terminal by itself.
@@ -72,18 +73,26 @@ def show(data: Any, *, as_json: bool, text: Callable[[], None]) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
-    """A table, or one line saying that there is nothing; numbers are aligned to the right."""
+    """A table, or one line saying that there is nothing; numbers, and None, are aligned to the right."""
     if not rows:
         results.print(f"[bold]{escape(title)}[/bold]: {escape(empty)}", soft_wrap=True)
         return
     results.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)  # a Table would fold it to its own width
     grid = Table(box=None, pad_edge=False, header_style="dim")
     for position, column in enumerate(columns):
-        numeric = all(isinstance(row[position], int | float) for row in rows)
+        numeric = all(isinstance(row[position], int | float | None) for row in rows)
         grid.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*(escape(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+        grid.add_row(*(escape(_cell(cell)) for cell in row))
     results.print(grid)
+
+
+def _cell(value: object) -> str:
+    return number(value) if value is None or isinstance(value, int) else str(value)
+
+
+def number(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
 
 
 def line(text: str) -> None:

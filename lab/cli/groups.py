@@ -14,7 +14,7 @@ from lab.harness import Lab
 from lab.kafka import Cluster
 from lab.lag import alike, mirrored_topics
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
-from lab.mm2_records import Checkpoint, OffsetSync, checkpoint, newest, offset_sync
+from lab.mm2_records import checkpoint, decoded, newest, offset_sync
 from lab.switching import Compared, Switch, Switching, compare
 
 _COLUMNS: Final = ("cluster", "group", "state", "topic", "partition", "committed", "end", "lag")
@@ -91,13 +91,9 @@ def _rows(found: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
     for entry in found:
         its = (entry["cluster"], entry["group"], entry["state"])
         for o in entry["offsets"]:
-            yield (*its, o["topic"], o["partition"], o["committed"], _known(o["end"]), _known(o["lag"]))
+            yield (*its, o["topic"], o["partition"], o["committed"], o["end"], o["lag"])
         if not entry["offsets"]:
             yield (*its, "", "", "", "", "")
-
-
-def _known(number: int | None) -> object:
-    return "–" if number is None else number  # noqa: RUF001 - a dash for people
 
 
 # -- both clusters ---------------------------------------------------------------------------------------
@@ -145,21 +141,13 @@ def _flow(
     syncs = [
         sync
         for at, name in sorted({(c.offset_syncs_alias, c.offset_syncs_topic) for c in flow})
-        for sync in _syncs(source if at == first.source_alias else target, name)
+        for sync in decoded(offset_sync, (source if at == first.source_alias else target).snapshot(name))
     ]
     ends = (first.source_alias, first.target_alias)
     holders = {c.checkpoints_topic for c in checkpointers if (c.source_alias, c.target_alias) == ends}
-    checkpoints = [c for name in sorted(holders) for c in _checkpoints(target, name)]
+    checkpoints = [c for name in sorted(holders) for c in decoded(checkpoint, newest(target.snapshot(name)))]
     with closing(Switching(source, target, syncs, isolation=first.isolation)) as switching:
         return compare(source, target, mirrored, checkpoints, switching, groups=groups)
-
-
-def _syncs(cluster: Cluster, topic: str) -> list[OffsetSync]:
-    return [sync for record in cluster.snapshot(topic) if (sync := offset_sync(record))]
-
-
-def _checkpoints(cluster: Cluster, topic: str) -> list[Checkpoint]:
-    return [found for record in newest(cluster.snapshot(topic)) if (found := checkpoint(record))]
 
 
 def _data(row: Compared) -> dict[str, Any]:
@@ -171,7 +159,7 @@ def _data(row: Compared) -> dict[str, Any]:
 
 
 def _row(row: Compared) -> tuple[object, ...]:
-    sides = [v for s in (row.source, row.target) for v in (_known(s.committed), _known(s.lag), s.state)]
+    sides = [v for s in (row.source, row.target) for v in (s.committed, s.lag, s.state)]
     told = "starts where auto.offset.reset says" if row.starts_at is None else _told(row.switch)
     if row.from_checkpoint:
         told = f"not synced yet; from its checkpoint: {told}"

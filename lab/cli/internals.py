@@ -1,6 +1,6 @@
 """checkpoints, offset-syncs, heartbeats: what MM2 writes for itself, decoded."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, TypeVar
@@ -13,7 +13,16 @@ from lab.errors import BadInput, nearest
 from lab.harness import Lab
 from lab.kafka import Record
 from lab.mm2 import CHECKPOINT, HEARTBEATS, SOURCE, Connector
-from lab.mm2_records import Checkpoint, Heartbeat, OffsetSync, checkpoint, heartbeat, newest, offset_sync
+from lab.mm2_records import (
+    Checkpoint,
+    Heartbeat,
+    OffsetSync,
+    checkpoint,
+    decoded,
+    heartbeat,
+    newest,
+    offset_sync,
+)
 
 R = TypeVar("R", Checkpoint, OffsetSync, Heartbeat)
 
@@ -52,19 +61,17 @@ def checkpoints(
     lab = Lab.attach(name)
     connectors = _connectors(lab, CHECKPOINT, source)
     holders = {(lab.ends(c)[1].alias, c.checkpoints_topic) for c in connectors}
-    wanted = _newest_only(latest, json=json)
-    found = [
-        (at, c)
-        for at, c in _read(lab, holders, checkpoint, latest=wanted)
-        if group in (None, c.group) and (topic is None or c.topic in _names(topic, connectors))
-    ]
-    columns = ("group", "topic", "partition", "upstream", "downstream", "metadata", "written")
     _show(
-        "Checkpoints", columns, found, lambda c: (c.group, c.topic, c.partition),
-        lambda _, c: (
+        lab, holders, checkpoint, latest=latest, limit=limit, as_json=json,
+        title="Checkpoints",
+        columns=("group", "topic", "partition", "upstream", "downstream", "metadata", "written"),
+        key=lambda c: (c.group, c.topic, c.partition),
+        row=lambda _, c: (
             c.group, c.topic, c.partition, c.upstream, c.downstream, c.metadata, _time(c.written_ms)
         ),
-        latest=wanted, limit=limit, as_json=json,
+        wanted=lambda c: (
+            group in (None, c.group) and (topic is None or c.topic in _names(topic, connectors))
+        ),
         empty="none; MM2 writes them once a group has committed in a topic of which records are mirrored",
     )  # fmt: skip
 
@@ -84,17 +91,13 @@ def offset_syncs(
         (lab.ends(c)[0 if c.offset_syncs_alias == c.source_alias else 1].alias, c.offset_syncs_topic)
         for c in connectors
     }
-    wanted = _newest_only(latest, json=json)
-    found = [
-        (at, s)
-        for at, s in _read(lab, holders, offset_sync, latest=wanted)
-        if topic is None or topic in _names(s.topic, connectors)
-    ]
-    columns = ("topic", "partition", "upstream", "downstream", "written")
     _show(
-        "Offset syncs", columns, found, lambda s: (s.topic, s.partition),
-        lambda _, s: (s.topic, s.partition, s.upstream, s.downstream, _time(s.written_ms)),
-        latest=wanted, limit=limit, as_json=json,
+        lab, holders, offset_sync, latest=latest, limit=limit, as_json=json,
+        title="Offset syncs",
+        columns=("topic", "partition", "upstream", "downstream", "written"),
+        key=lambda s: (s.topic, s.partition),
+        row=lambda _, s: (s.topic, s.partition, s.upstream, s.downstream, _time(s.written_ms)),
+        wanted=lambda s: topic is None or topic in _names(s.topic, connectors),
         empty="none; MM2 writes the first with the first records that it mirrors",
     )  # fmt: skip
 
@@ -117,18 +120,15 @@ def heartbeats(
         for separator in {".", *(c.separator for c in known)}
         if _is_heartbeats(topic, separator, aliases)
     }
-    wanted = _newest_only(latest, json=json)
-    found = [(at, b) for at, b in _read(lab, holders, heartbeat, latest=wanted) if source in (None, b.source)]
-    columns = ("cluster", "topic", "source", "target", "made")
     _show(
-        "Heartbeats", columns, found, lambda b: (b.source, b.target),
-        lambda at, b: (at.cluster, at.topic, b.source, b.target, _time(b.timestamp_ms)),
-        latest=wanted, limit=limit, as_json=json, empty="none; a heartbeat connector writes one per second",
+        lab, holders, heartbeat, latest=latest, limit=limit, as_json=json,
+        title="Heartbeats",
+        columns=("cluster", "topic", "source", "target", "made"),
+        key=lambda b: (b.source, b.target),
+        row=lambda at, b: (at.cluster, at.topic, b.source, b.target, _time(b.timestamp_ms)),
+        wanted=lambda b: source in (None, b.source),
+        empty="none; a heartbeat connector writes one per second",
     )  # fmt: skip
-
-
-def _newest_only(asked: bool | None, *, json: bool) -> bool:
-    return not json if asked is None else asked
 
 
 def _is_heartbeats(topic: str, separator: str, aliases: Collection[str]) -> bool:
@@ -163,30 +163,29 @@ def _connectors(lab: Lab, kind: str, source: str | None) -> list[Connector]:
     return found
 
 
-def _read(
-    lab: Lab, places: Iterable[tuple[str, str]], decode: Callable[[Record], R | None], *, latest: bool
-) -> Iterator[tuple[_Place, R]]:
-    for alias, topic in sorted(places):
-        records = lab.cluster(alias).snapshot(topic)
-        for record in newest(records) if latest else records:
-            if (found := decode(record)) is not None:
-                yield _Place(alias, topic), found
-
-
 def _show(
-    title: str,
-    columns: Sequence[str],
-    found: list[tuple[_Place, R]],
-    key: Callable[[R], Any],
-    row: Callable[[_Place, R], tuple[object, ...]],
+    lab: Lab,
+    places: Iterable[tuple[str, str]],
+    decode: Callable[[Record], R | None],
     *,
-    latest: bool,
+    latest: bool | None,
     limit: int,
     as_json: bool,
+    title: str,
+    columns: Sequence[str],
+    key: Callable[[R], Any],
+    row: Callable[[_Place, R], tuple[object, ...]],
+    wanted: Callable[[R], bool],
     empty: str,
 ) -> None:
     """By key where there is one of each, else the youngest in the order of the log."""
-    shown = sorted(found, key=lambda each: key(each[1]))[:limit] if latest else found[-limit:]
+    newest_only = not as_json if latest is None else latest
+    found: list[tuple[_Place, R]] = []
+    for alias, topic in sorted(places):
+        records = lab.cluster(alias).snapshot(topic)
+        its = decoded(decode, newest(records) if newest_only else records)
+        found += [(_Place(alias, topic), each) for each in its if wanted(each)]
+    shown = sorted(found, key=lambda each: key(each[1]))[:limit] if newest_only else found[-limit:]
 
     def text() -> None:
         console.table(title, columns, [row(*each) for each in shown], empty=empty)

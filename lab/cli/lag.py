@@ -246,7 +246,7 @@ def _lag(lag: int | None, *, exact: bool) -> str:
 
 def _age(age_s: float | None) -> str:
     if age_s is None:
-        return "–"  # noqa: RUF001 - a dash for people
+        return console.UNKNOWN
     return f"{age_s:.1f} s" if age_s < 120 else f"{age_s / 60:,.0f} min"
 
 

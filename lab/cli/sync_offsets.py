@@ -161,7 +161,7 @@ class _Round:
         rows: list[tuple[object, ...]] = []
         for d in self.decisions:
             rows += [
-                (d.group, f"{w.topic}/{w.partition}", w.upstream, _number(w.before), w.offset,
+                (d.group, f"{w.topic}/{w.partition}", w.upstream, w.before, w.offset,
                  "would be written" if self.dry_run else "written")
                 for w in d.writes
             ]  # fmt: skip
@@ -172,10 +172,6 @@ class _Round:
                 for r in d.refused
             ]  # fmt: skip
         return rows
-
-
-def _number(offset: int | None) -> str:
-    return "–" if offset is None else f"{offset:,}"  # noqa: RUF001 - a dash for people
 
 
 def _end(done: _Round, *, as_json: bool) -> None:
@@ -232,7 +228,7 @@ def _tell(done: _Round) -> None:
         for write in decision.writes:
             console.line(
                 f"    {decision.group}  {write.topic}/{write.partition}  "
-                f"{_number(write.before)} → {write.offset:,}, as {write.upstream:,} on the source"
+                f"{console.number(write.before)} → {write.offset:,}, as {write.upstream:,} on the source"
             )
         _tell_refused(decision.refused)
 

@@ -11,9 +11,21 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from lab.kafka.cluster import Cluster
 from lab.kafka.connection import ClusterError
 from lab.kafka.reading import Reader
-from lab.kafka.values import Acl, GroupOffset, Offsets, Place, Record, Topic, TopicConfig
+from lab.kafka.values import (
+    ABSENT,
+    WITHOUT_MEMBERS,
+    Acl,
+    GroupOffset,
+    Offsets,
+    Place,
+    Record,
+    Topic,
+    TopicConfig,
+)
 
 __all__ = [
+    "ABSENT",
+    "WITHOUT_MEMBERS",
     "Acl",
     "Cluster",
     "ClusterError",

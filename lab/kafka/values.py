@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 Place = tuple[str, int]  # a topic and the number of one of its partitions
 
@@ -79,6 +80,10 @@ class Acl:
     host: str
     operation: str
     permission: str
+
+
+ABSENT: Final = "absent"  # what we say of a group that a cluster does not list
+WITHOUT_MEMBERS: Final = (ABSENT, "empty", "dead")  # states in which nobody of a group reads
 
 
 @dataclass(frozen=True, kw_only=True)

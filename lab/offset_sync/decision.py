@@ -8,15 +8,11 @@ the destination's partition does not have is not written either.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 from lab.errors import BadInput, LabError, nearest
-from lab.kafka import GroupOffset, Offsets, Place
+from lab.kafka import WITHOUT_MEMBERS, GroupOffset, Offsets, Place
 from lab.mm2 import KEEPING_NAMES
 from lab.mm2_records import Checkpoint
-
-ABSENT: Final = "absent"
-_WITHOUT_MEMBERS: Final = (ABSENT, "empty", "dead")
 
 
 class Why(StrEnum):
@@ -90,7 +86,7 @@ def decide(
 
     `state` is the group's there, `ABSENT` if it has none; `there` are the partitions that exist.
     """
-    if state not in _WITHOUT_MEMBERS:
+    if state not in WITHOUT_MEMBERS:
         return Decision(group=group, state=state, refused=(_active(group, cluster, state),))
     writes, unchanged, refused = [], [], []
     for checkpoint in sorted(checkpoints, key=lambda c: (c.topic, c.partition)):

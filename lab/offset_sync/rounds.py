@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from lab.errors import BadInput
 from lab.interruption import uninterruptible
-from lab.kafka import Cluster, ClusterError
+from lab.kafka import ABSENT, Cluster, ClusterError
 from lab.mm2 import Connector
-from lab.mm2_records import Checkpoint, checkpoint, newest
-from lab.offset_sync.decision import ABSENT, Decision, decide, failed, missing, require_policy
+from lab.mm2_records import Checkpoint, checkpoint, decoded, newest
+from lab.offset_sync.decision import Decision, decide, failed, missing, require_policy
 from lab.wait import TimedOut
 
 
@@ -69,5 +69,4 @@ class GroupSync:
                 f'cluster "{self.destination.alias}" has no topic "{self.topic}"',
                 "the checkpoint connector makes it; are source alias and separator as in its config?",
             )
-        records = newest(self.destination.snapshot(self.topic))
-        return [found for record in records if (found := checkpoint(record)) is not None]
+        return list(decoded(checkpoint, newest(self.destination.snapshot(self.topic))))

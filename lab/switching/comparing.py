@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final, Protocol
+from typing import Protocol
 
-from lab.kafka import Cluster, GroupOffset, Offsets, Place
+from lab.kafka import ABSENT, Cluster, GroupOffset, Offsets, Place
 from lab.lag import Mirrored
 from lab.mm2_records import Checkpoint
 from lab.switching.judging import Standing, Switch
-
-ABSENT: Final = "absent"
 
 
 class Judge(Protocol):
