@@ -28,7 +28,7 @@ from lab.evidence.histories import (
     RECORD_COLUMNS,
     Histories,
 )
-from lab.evidence.ids import elsewhere, named, one_row_per_id
+from lab.evidence.ids import described, elsewhere, named, one_row_per_id
 from lab.evidence.kept import LITTLE, Kept
 
 __all__ = [
@@ -50,7 +50,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     little = histories.rows <= LITTLE
     kept = Kept(folder, little=little)
     try:
-        ids = kept.keep("ids", one_row_per_id(histories))
+        ids = described(kept.keep("ids", one_row_per_id(histories)), compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())
         turned = inverted(ids, partitions)

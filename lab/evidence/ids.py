@@ -1,6 +1,7 @@
 """One row per record id: how often and where it stands on both sides, and what the ledger says."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +17,8 @@ _SOURCE, _TARGET, _LEDGER = 0, 1, 2
 _COMPARED: Final = ("content", "headers", "timestamp")
 _COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
 ID: Final = ("case", "run", "producer", "number")
+# What is said of a record travels as bits of one number: of each further column, rows and groups get longer.
+_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE = (1 << bit for bit in range(5))
 
 
 def one_row_per_id(histories: Histories) -> DataFrame:
@@ -46,9 +49,9 @@ def one_row_per_id(histories: Histories) -> DataFrame:
     on_ledger = f.col("side") == _LEDGER
     # Columns, here and elsewhere: for a column's name the client first has the server analyze the whole plan.
     found = everything.groupBy(*map(f.col, ID)).agg(
-        *_of_side("s", _SOURCE),
-        *_of_side("t", _TARGET),
-        f.count_if("late").alias("s_late"),
+        *_of_side("s", _SOURCE, compacted=histories.compacted),
+        *_of_side("t", _TARGET, compacted=histories.compacted),
+        (f.lit(0) if histories.owed is None else f.count_if(_has(f.col("flags"), _LATE))).alias("s_late"),
         *(
             f.max(f.when(on_ledger, f.col(c))).alias(f"l_{c}")
             for c in ("outcome", "committed", "partition", "offset")
@@ -57,14 +60,38 @@ def one_row_per_id(histories: Histories) -> DataFrame:
     found = found.withColumns({f"same_{column}": _same(column) for column in _COMPARED})
     # Hashes cannot be compressed: to write and read them again would take longer than all else.
     found = found.drop(*(f"{side}_{column}" for side in "st" for column in _COMPARED_ALREADY))
-    if not histories.compacted:  # else the last content of each key is looked at
-        found = found.withColumns({f"{side}_content_max": f.lit(None).cast("long") for side in "st"})
+    if not histories.compacted:
+        found = found.drop("s_content_max", "t_content_max")
     cases = histories.partitions.groupBy(f.col("case")).agg(
         f.max(f.col("s_start") > 0).alias("trimmed"),
         f.max("compacted").alias("compacted"),
         f.max("ledger").alias("ledger"),
     )
     return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+
+
+def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
+    """With what the bits say of each side's copies, and the columns that else only compacted topics have."""
+    made_by_lab = f.col("run") != 0
+    for side in "st":
+        flags = f.col(f"{side}_flags")
+        ids = ids.withColumns(
+            {
+                f"{side}_intact": f.when(made_by_lab, ~_has(flags, _DAMAGED)),
+                f"{side}_encoded": _has(flags, _ENCODED),
+                f"{side}_tombstone": _has(flags, _TOMBSTONE),
+                f"{side}_stamped_by_broker": _has(flags, _STAMPED_BY_BROKER),
+            }
+        )
+    if compacted:
+        return ids
+    return ids.withColumns(
+        {f"{side}_{column}": f.lit(None).cast("long") for side in "st" for column in ("key", "content_max")}
+    )
+
+
+def _has(flags: Column, bit: int) -> Column:
+    return flags.bitwiseAND(bit) != 0
 
 
 def _same(column: str) -> Column:
@@ -83,7 +110,7 @@ def _told_apart() -> Column:
     return (f.col("run") > 0) | ((f.col("s_late") == 0) & (complete | equal))
 
 
-def _of_side(prefix: str, side: int) -> list[Column]:
+def _of_side(prefix: str, side: int, *, compacted: bool) -> list[Column]:
     def smallest(column: str) -> Column:
         return f.min(f.when(f.col("side") == side, f.col(column)))
 
@@ -94,12 +121,10 @@ def _of_side(prefix: str, side: int) -> list[Column]:
         f.count_if(f.col("side") == side).alias(f"{prefix}_count"),
         smallest("offset").alias(f"{prefix}_first"),
         largest("offset").alias(f"{prefix}_last"),
-        smallest("intact").alias(f"{prefix}_intact"),
-        largest("encoded").alias(f"{prefix}_encoded"),
-        largest("tombstone").alias(f"{prefix}_tombstone"),
-        largest("stamped_by_broker").alias(f"{prefix}_stamped_by_broker"),
-        smallest("key_hash").alias(f"{prefix}_key"),
+        f.bit_or(f.when(f.col("side") == side, f.col("flags"))).alias(f"{prefix}_flags"),
     ]
+    if compacted:  # the last content of each key is looked at
+        found.append(smallest("key_hash").alias(f"{prefix}_key"))
     for column in ("partition", *_COMPARED):
         found.append(smallest(column).alias(f"{prefix}_{column}"))
         found.append(largest(column).alias(f"{prefix}_{column}_max"))
@@ -114,6 +139,13 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
     runs = (*histories.runs, *histories.other_runs)
     found = _with_lab_id(records, runs) if runs else _without_lab_id(records)
     made_by_lab = f.col("lab_id").isNotNull()
+    flags = {
+        _DAMAGED: made_by_lab & f.col("value").isNotNull() & ~f.col("confirmed"),
+        _ENCODED: f.col("encoded"),
+        _TOMBSTONE: f.col("value").isNull(),
+        _STAMPED_BY_BROKER: f.col("timestamp_type") == 1,
+        _LATE: f.col("late"),
+    }
     return found.select(
         "case",
         f.when(made_by_lab, _index(_part(1), histories)).otherwise(0).alias("run"),
@@ -123,14 +155,12 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
         "partition",
         "offset",
         "timestamp",
-        (f.col("timestamp_type") == 1).alias("stamped_by_broker"),
         content.alias("content"),
         headers.alias("headers"),
-        f.col("value").isNull().alias("tombstone"),
-        f.when(made_by_lab, f.col("value").isNull() | f.col("confirmed")).alias("intact"),
-        "encoded",
-        "late",
-        (f.xxhash64("key") if histories.compacted else f.lit(None).cast("long")).alias("key_hash"),
+        reduce(Column.bitwiseOR, (f.when(is_so, bit).otherwise(0) for bit, is_so in flags.items())).alias(
+            "flags"
+        ),
+        *([f.xxhash64("key").alias("key_hash")] if histories.compacted else []),
     )
 
 
@@ -164,7 +194,8 @@ def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
 def _lab_header() -> Column:
     """The workload writes it first; where it is not, each header is looked at, which takes much longer."""
     first = f.get("headers", f.lit(0))
-    anywhere = f.expr(f"get(filter(headers, h -> h.key = '{HEADER}'), 0).value")
+    # Without a lambda: Spark compiles none, and all columns of the step would be computed uncompiled.
+    anywhere = f.get(f.col("headers.value"), f.array_position(f.col("headers.key"), HEADER).cast("int") - 1)
     return f.when(first.getField("key") == HEADER, first.getField("value")).otherwise(anywhere)
 
 

@@ -9,6 +9,12 @@ from lab.spark import in_memory
 
 # records of both sides; more of them gain from files and many tasks, and need the memory
 LITTLE: Final = 50_000
+# Most columns are numbers of which each is there once: a dictionary of them is built and then given up.
+_PARQUET: Final = {
+    "parquet.enable.dictionary": "false",
+    "parquet.writer.version": "PARQUET_2_0",
+    "compression": "lz4_raw",
+}
 
 
 class Kept:
@@ -25,7 +31,7 @@ class Kept:
         # With a schema: without one, each job that reads the files begins with a job that asks for it.
         schema = frame.schema
         self._written[name] = frame
-        frame.write.parquet(f"{self._path}/{name}")
+        frame.write.options(**_PARQUET).parquet(f"{self._path}/{name}")
         return frame.sparkSession.read.schema(schema).parquet(f"{self._path}/{name}")
 
     def forget(self) -> None:
