@@ -33,6 +33,10 @@ _FAST: Final = {
     "tasks.max": "2",
     "header.converter": BYTES_CONVERTER,
 }
+# Every second what the consumer and sort take, without the files: the worker lives in the same container.
+_WATCHED: Final = """rm -f /tmp/done; while ! [ -e /tmp/done ]; do
+  ps -eo rss=,args= | awk '/[C]onsoleConsumer|[s]ort -S/ {kb += $1} END {print kb + 0}'; sleep 1
+done >/tmp/kb 2>/dev/null &"""
 _READER: Final = "from lab.bench.plain_reader import main; import sys; sys.stdout.write(main())"
 
 
@@ -115,9 +119,10 @@ def _console(lab: Lab, records: int) -> dict[str, float]:
         f"--bootstrap-server {address} 2>/dev/null | sort -S 512M > /tmp/{topic}.txt"
         for topic, address in (("bench", "broker:29092"), ("source.bench", "broker2:29093"))
     )
-    different = lab.shell(
-        "connect", f"{script} && comm -3 /tmp/bench.txt /tmp/source.bench.txt | wc -l; rm /tmp/*.txt"
+    done = lab.shell(
+        "connect", f"{_WATCHED} {script} && comm -3 /tmp/bench.txt /tmp/source.bench.txt | wc -l"
     )
-    if different.strip() != "0":
-        raise LabError(f"comm found {different.strip()} different lines")
-    return {}
+    peak_kb = lab.shell("connect", "touch /tmp/done; sort -n /tmp/kb | tail -1; rm -f /tmp/*.txt /tmp/kb")
+    if done.strip() != "0":
+        raise LabError(f"comm found {done.strip()} different lines")
+    return {f"peak MB, {CONSOLE}: the processes": int(peak_kb) / 1024}
