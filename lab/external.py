@@ -9,7 +9,7 @@ from lab.topology import Topology
 CHANGES: Final = frozenset(
     {
         *("create_topic", "delete_topic", "delete_records", "set_topic_config"),
-        *("create_acl", "delete_acl", "commit", "producer"),
+        *("create_acl", "delete_acl", "commit", "producer", "consumer"),
     }
 )
 

@@ -1,6 +1,9 @@
-"""The append-only journal of a producer at work: checksummed frames, read back as far as they are whole.
+"""Append-only journals: checksummed frames, read back as far as they are whole. And that of a producer.
 
     frame   kind (1 byte), length, CRC-32 of kind and payload (4 bytes each, little-endian), payload
+
+The frames of a producer at work (those of an application that consumes are in lab.consuming.account):
+
     H       JSON: run, topic, cluster, seed, plan, …; always the first frame
     R       "records below N may be sent": written before any of them is
     A       outcomes, a small Parquet file: sequence, partition, offset; a failed record has no partition
@@ -77,8 +80,11 @@ class Account:
         )
 
 
-class Journal:
-    """The file, unbuffered, and locked as long as this process has it open."""
+class Frames:
+    """The file, unbuffered, and locked as long as this process has it open.
+
+    Each frame is one write, given to the kernel when the call returns.
+    """
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self._file: BinaryIO = path.open("x+b" if create else "rb", buffering=0)
@@ -91,38 +97,56 @@ class Journal:
     def close(self) -> None:
         self._file.close()
 
-    # -- writing: each frame is one write, given to the kernel when the call returns ---------------
-
-    def heading(self, said: dict[str, Any]) -> None:
-        self._append(b"H", json.dumps(said).encode())
-
-    def reserved(self, below: int) -> None:
-        """On disk, not only in the kernel, on return."""
-        self._append(b"R", _COUNT.pack(below))
-        os.fsync(self._file.fileno())
-
-    def settled(self, rows: pa.Table) -> None:
-        self._append(b"A", _packed(rows))
-
-    def begun(self, transaction: int, first: int, stop: int) -> None:
-        self._append(b"B", _BEGUN.pack(transaction, first, stop))
-
-    def ended(self, transaction: int, stop: int, committed: bool | None) -> None:
-        self._append(b"T", _ENDED.pack(transaction, stop, UNCLEAR if committed is None else int(committed)))
-
-    def closed(self, sent: int) -> None:
-        self._append(b"C", _COUNT.pack(sent))
-        os.fsync(self._file.fileno())
-
-    def _append(self, kind: bytes, payload: bytes) -> None:
+    def append(self, kind: bytes, payload: bytes, *, on_disk: bool = False) -> None:
+        """With `on_disk` it is there on return, not only in the kernel."""
         frame = _FRAME.pack(kind, len(payload), zlib.crc32(payload, zlib.crc32(kind))) + payload
         while frame:  # a disk that fills up takes a part
             frame = frame[self._file.write(frame) :]
+        if on_disk:
+            os.fsync(self._file.fileno())
 
-    # -- reading -----------------------------------------------------------------------------------
+    def frames(self) -> Iterator[tuple[bytes, bytes]]:
+        self._file.seek(0)
+        return whole_frames(self._file)
+
+
+def whole_frames(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Every whole frame from here until one is cut short or damaged; the file then stands before that one."""
+    begin = file.tell()
+    while len(head := file.read(_FRAME.size)) == _FRAME.size:
+        kind, length, checksum = _FRAME.unpack(head)
+        payload = file.read(length)
+        if len(payload) < length or zlib.crc32(payload, zlib.crc32(kind)) != checksum:
+            break
+        begin = file.tell()
+        yield kind, payload
+    file.seek(begin)
+
+
+class Journal(Frames):
+    """A producer's."""
+
+    def heading(self, said: dict[str, Any]) -> None:
+        self.append(b"H", json.dumps(said).encode())
+
+    def reserved(self, below: int) -> None:
+        """On disk, not only in the kernel, on return."""
+        self.append(b"R", _COUNT.pack(below), on_disk=True)
+
+    def settled(self, rows: pa.Table) -> None:
+        self.append(b"A", packed(rows))
+
+    def begun(self, transaction: int, first: int, stop: int) -> None:
+        self.append(b"B", _BEGUN.pack(transaction, first, stop))
+
+    def ended(self, transaction: int, stop: int, committed: bool | None) -> None:
+        self.append(b"T", _ENDED.pack(transaction, stop, UNCLEAR if committed is None else int(committed)))
+
+    def closed(self, sent: int) -> None:
+        self.append(b"C", _COUNT.pack(sent), on_disk=True)
 
     def read(self) -> Account:
-        frames = self._frames()
+        frames = self.frames()
         kind, payload = next(frames, (b"", b""))
         if kind != b"H":
             raise LedgerError(
@@ -142,16 +166,6 @@ class Journal:
             account.torn = kind != b"C"
         return account
 
-    def _frames(self) -> Iterator[tuple[bytes, bytes]]:
-        """Every whole frame up to the first that is cut short or damaged."""
-        self._file.seek(0)
-        while len(head := self._file.read(_FRAME.size)) == _FRAME.size:
-            kind, length, checksum = _FRAME.unpack(head)
-            payload = self._file.read(length)
-            if len(payload) < length or zlib.crc32(payload, zlib.crc32(kind)) != checksum:
-                return
-            yield kind, payload
-
 
 def settled(
     sequences: "array[int]", offsets: "array[int] | None" = None, partition: int | None = None
@@ -170,15 +184,17 @@ def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values.tobytes())])
 
 
-def _packed(settled: pa.Table) -> bytes:
-    packed = pa.BufferOutputStream()
+def packed(rows: pa.Table) -> bytes:
+    """As a small Parquet file."""
+    written = pa.BufferOutputStream()
+    grows = [field.name for field in rows.schema if field.type == pa.int64()]
     pq.write_table(
-        settled,
-        packed,
+        rows,
+        written,
         compression="zstd",
-        use_dictionary=["partition"],
-        column_encoding={"sequence": "DELTA_BINARY_PACKED", "offset": "DELTA_BINARY_PACKED"},
+        use_dictionary=[name for name in rows.schema.names if name not in grows],
+        column_encoding=dict.fromkeys(grows, "DELTA_BINARY_PACKED"),
         write_statistics=False,
         store_schema=False,
     )
-    return packed.getvalue().to_pybytes()  # type: ignore[no-any-return]
+    return written.getvalue().to_pybytes()  # type: ignore[no-any-return]

@@ -24,6 +24,7 @@ import hashlib
 import math
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,6 +35,7 @@ COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 LARGEST_BYTES: Final = 10_000_000
 TOMBSTONE_EVERY: Final = 10
 ABORT_EVERY: Final = 5
+_ID: Final = re.compile(rb"([A-Za-z0-9]+)-(0|[1-9]\d{0,8})-(0|[1-9]\d{0,17})")
 _ALL_BYTES: Final = bytes(range(256))
 
 
@@ -103,6 +105,15 @@ class Tally:
 
 def record_id(run: str, sequence: int, producer: int = 0) -> str:
     return f"{run}-{producer}-{sequence}"
+
+
+def identity_in(
+    value: bytes | None, headers: Iterable[tuple[str, bytes | None]] | None
+) -> tuple[str, int, int] | None:
+    """Run, producer and sequence of a record that was read; None if no workload made it."""
+    told = [(value or b"").partition(b" ")[0], *(v or b"" for name, v in headers or () if name == HEADER)]
+    found = next(filter(None, map(_ID.fullmatch, told)), None)
+    return found and (found[1].decode(), int(found[2]), int(found[3]))
 
 
 def payload(identity: str, size_bytes: int) -> bytes:

@@ -142,6 +142,7 @@ def test_everything_that_changes_a_cluster_is_known_as_that() -> None:
         "alter",
         "commit",
         "produce",
+        "consume",
         "add",
         "remove",
         "reset",

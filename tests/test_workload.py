@@ -12,7 +12,7 @@ import pytest
 from lab.errors import BadInput
 from lab.kafka import Cluster, ClusterError, KafkaError, KafkaException, Offsets
 from lab.ledger import Heading, Ledger, summary
-from lab.records import record_headers, record_key
+from lab.records import identity_in, record_headers, record_key
 from lab.workload import Plan, Producing, Tally, Workload, _ahead, payload, produce, record_id
 
 
@@ -36,6 +36,25 @@ def test_a_payload_is_its_id_and_the_ids_hash_over_and_over() -> None:
 @pytest.mark.parametrize("size_bytes", [1, 8, 9])
 def test_an_id_is_never_cut_short(size_bytes: int) -> None:
     assert payload("cafe-0-7", size_bytes) == b"cafe-0-7"
+
+
+@pytest.mark.parametrize(
+    ("value", "headers", "read"),
+    [
+        (payload("cafe-0-7", 100), [("lab-id", b"cafe-0-7")], ("cafe", 0, 7)),
+        (payload("cafe-2-7", 8), None, ("cafe", 2, 7)),
+        (None, [("other", b"cafe-0-1"), ("lab-id", b"cafe-0-9")], ("cafe", 0, 9)),
+        (b"spoilt", [("lab-id", b"cafe-0-9")], ("cafe", 0, 9)),
+        (b"tea", None, None),
+        (None, [("lab-id", None)], None),
+        (b"cafe-0-07 x", [], None),
+        (b"cafe-0-7x", [], None),
+    ],
+)
+def test_a_record_that_is_read_says_which_one_it_is(
+    value: bytes | None, headers: list[tuple[str, bytes | None]] | None, read: tuple[str, int, int] | None
+) -> None:
+    assert identity_in(value, headers) == read
 
 
 def test_a_payload_is_literally_this() -> None:

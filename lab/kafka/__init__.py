@@ -6,7 +6,7 @@ topics.py  groups.py  acls.py  reading.py    what is asked and changed
 cluster.py     Cluster: all of these
 """
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from lab.kafka.cluster import Cluster
 from lab.kafka.connection import ClusterError
@@ -29,6 +29,7 @@ __all__ = [
     "Acl",
     "Cluster",
     "ClusterError",
+    "Consumer",
     "GroupOffset",
     "KafkaError",
     "KafkaException",
@@ -40,4 +41,5 @@ __all__ = [
     "Record",
     "Topic",
     "TopicConfig",
+    "TopicPartition",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from lab.kafka.acls import Acls
 from lab.kafka.connection import QUIET, ClusterError
@@ -34,6 +34,10 @@ class Cluster(Topics, Groups, Acls):
 
     def producer(self, **config: object) -> Producer:
         return Producer(self.client_config(**config), logger=QUIET)
+
+    def consumer(self, **config: object) -> Consumer:
+        """A member of a group, once it subscribes; what it commits stays in the cluster."""
+        return Consumer(self.client_config(**config), logger=QUIET)
 
     def read(self, topic: str, *, from_start: bool, idle_s: float | None = None) -> Iterator[Record]:
         """Records as they come; with `from_start` those already there first. Ends after `idle_s` of silence.
