@@ -123,8 +123,9 @@ class Connectors:
             return None
         source = self.cluster(alias)
         if kind == SOURCE:
-            found = list(nothing_to_mirror(connector, source.topic_names()))
-            return "no topic matches yet" if found else None
+            found = nothing_to_mirror(connector, source.topic_names())
+            without_tasks = any(problem.severity is Severity.ERROR for problem in found)
+            return "no topic matches yet" if without_tasks else None
         if kind != CHECKPOINT:
             return None
         interval_s = config.get("refresh.groups.interval.seconds", "600")

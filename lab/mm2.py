@@ -84,6 +84,12 @@ class Connector:
         except re.error:
             return True  # Java's syntax is another one; the worker judges it
 
+    def takes_heartbeats(self, topic: str) -> bool:
+        """Whether a topic is one of heartbeats, which MM2 mirrors whatever was selected."""
+        if self.config.get("heartbeats.replication.enabled") == "false":
+            return False
+        return (topic if self.keeps_names else topic.rpartition(self.separator)[2]) == HEARTBEATS
+
     @property
     def separator(self) -> str:
         return self.config.get("replication.policy.separator", ".")

@@ -1,6 +1,6 @@
 """What the worker does not say against one connector: each of these runs, and does something else."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lab.mm2 import (
@@ -29,20 +29,26 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
     ]
 
 
-def nothing_to_mirror(connector: Connector, topics: Iterable[str]) -> Iterator[Problem]:
-    """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`."""
-    if connector.connector_class == SOURCE and not any(connector.selects(topic) for topic in topics):
-        wanted = ", ".join(connector.topic_patterns)
-        interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
-        yield Problem(
-            severity=Severity.ERROR,
-            key="topics",
-            message=(
-                f'no topic of cluster "{connector.source_alias}" matches "{wanted}": '
-                f"the connector would run without tasks and look again after {interval_s} s"
-            ),
-            remedy='create the topic first, e.g. with "lab produce"',
-        )
+def nothing_to_mirror(connector: Connector, topics: Sequence[str]) -> Iterator[Problem]:
+    """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`.
+
+    Heartbeats it takes along unasked: with them the connector has a task, though not for what was meant.
+    """
+    if connector.connector_class != SOURCE or any(connector.selects(topic) for topic in topics):
+        return
+    heartbeats = any(connector.takes_heartbeats(topic) for topic in topics)
+    wanted = ", ".join(connector.topic_patterns)
+    interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
+    yield Problem(
+        severity=Severity.WARNING if heartbeats else Severity.ERROR,
+        key="topics",
+        message=(
+            f'no topic of cluster "{connector.source_alias}" matches "{wanted}": the connector would '
+            f"{'mirror heartbeats only' if heartbeats else 'run without tasks'} and look again "
+            f"after {interval_s} s"
+        ),
+        remedy='create the topic first, e.g. with "lab produce"',
+    )
 
 
 def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from lab.kafka import ABSENT, Acl, GroupOffset, Topic, TopicConfig
-from lab.mm2 import HEARTBEATS, Connector
+from lab.mm2 import Connector
 
 # Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
 _EXCLUDED: Final = r".*[\-\.]internal, .*\.replica, __.*"
@@ -105,12 +105,8 @@ def is_mirrored(connector: Connector, topic: str, *, kafka_4: bool = False) -> b
     if excluded is None:
         excluded = _EXCLUDED_SINCE_4 if kafka_4 else _EXCLUDED
     chosen = connector.selects(topic) and not _matches(excluded, topic)
-    heartbeats = (
-        connector.config.get("heartbeats.replication.enabled") != "false"
-        and (topic if connector.keeps_names else topic.rpartition(connector.separator)[2]) == HEARTBEATS
-    )
     return (
-        (chosen or heartbeats)
+        (chosen or connector.takes_heartbeats(topic))
         and not is_internal(connector, topic, kafka_4=kafka_4)
         and not _is_cycle(connector, topic)
     )

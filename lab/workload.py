@@ -244,6 +244,7 @@ class Producing:
     def __init__(self, cluster: Cluster, topic: str, plan: Plan, folder: Path) -> None:
         self.path = folder / NAME
         self.tally = Tally()
+        self.patience_s = RECORDS_ARRIVE_S  # at the block's end; what has no answer by then is unknown
         self._cluster, self._topic, self._plan, self._folder = cluster, topic, plan, folder
         self._on_progress: Callable[[Tally], None] = lambda _: None
 
@@ -267,8 +268,8 @@ class Producing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._workload.patience_s = _INTERRUPTED_FLUSH_S
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt)
+        self._workload.patience_s = _INTERRUPTED_FLUSH_S if interrupted else self.patience_s
         self._workload.stopped = True
         with uninterruptible():
             self._thread.shutdown()

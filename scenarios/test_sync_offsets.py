@@ -1,9 +1,8 @@
 """A group switches to the target with nothing skipped, whoever wrote its offsets there.
 
-Claim: `lab sync-offsets` writes what MM2's own `sync.group.offsets.enabled` writes for the same checkpoints,
-and what Kafka's Java library translates; a group that goes on there reads every record that it has not read
-on the source, and reads again exactly as many as `lab groups --compare` has said. What must not be written
-is refused.
+Claim: `lab sync-offsets` writes what MM2's own `sync.group.offsets.enabled` writes for the same checkpoints.
+A group that goes on there reads every record that it has not read on the source, and reads again exactly as
+many as `lab groups --compare` has said. What must not be written is refused.
 """
 
 import re
@@ -29,19 +28,6 @@ pytestmark = pytest.mark.topology("basic-mirror")
 TOPIC, APP, LATE = "sync_offsets_orders", "switching-app", "switching-late"
 PARTITIONS, COUNT, READ = 3, 600, 450
 MM2S_OWN = {"sync.group.offsets.enabled": "true", "sync.group.offsets.interval.seconds": "1"}
-TRANSLATE = """\
-import java.time.Duration;
-import java.util.Map;
-import org.apache.kafka.connect.mirror.RemoteClusterUtils;
-
-class Translate {
-    public static void main(String[] given) throws Exception {
-        var target = Map.<String, Object>of("bootstrap.servers", given[0]);
-        RemoteClusterUtils.translateOffsets(target, given[1], given[2], Duration.ofMinutes(2)).forEach(
-            (at, to) -> System.out.println("at " + at.topic() + " " + at.partition() + " " + to.offset()));
-    }
-}
-"""
 
 
 @dataclass
@@ -145,21 +131,6 @@ def test_it_writes_what_mm2_writes_for_the_same_checkpoints(switching: Switching
     done = switching.sync("--once")
     assert done.code == 0, done.err
     assert switching.there() == expected
-
-
-def test_kafkas_java_library_translates_to_the_same(switching: Switching) -> None:
-    """The image has no JDK, but Debian's JRE has the compiler that runs a single source file."""
-    told = switching.lab.shell(
-        "broker2",
-        "cat >/tmp/Translate.java && java -Xmx128m -cp '/opt/kafka/libs/*' /tmp/Translate.java "
-        f"broker2:29093 source {APP} 2>/tmp/translate.log || cat /tmp/translate.log",
-        stdin=TRANSLATE,
-    )
-    found = {
-        (t, int(p)): GroupOffset(offset=int(o))
-        for t, p, o in re.findall(r"^at (\S+) (\d+) (\d+)$", told, re.M)
-    }
-    assert found == switching.there(), told
 
 
 def test_who_is_not_there_or_named_otherwise_is_bad_input(switching: Switching, tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ NOBODY = "no consumer group has offsets in a mirrored topic yet; MM2 looks again
     [
         (ORDERS, Source(["orders"]), None),
         (ORDERS, Source(["other"]), "no topic matches yet"),
+        (ORDERS, Source(["other", "heartbeats"]), None),
         (CHECKPOINTS, Source([], {}), NOBODY),
         (CHECKPOINTS, Source([], {"billing": ["orders"]}), None),
         (CHECKPOINTS, Source([], {"billing": []}), NOBODY),

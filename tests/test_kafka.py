@@ -78,11 +78,13 @@ class Coordinator:
 
     def __init__(self, *answers: KafkaError | KafkaException | None) -> None:
         self.asked = 0
+        self.places: list[Any] = []
         self._answers = answers
 
     def alter_consumer_group_offsets(self, asked: Any, **_: object) -> dict[str, Any]:
         answer = self._answers[self.asked]
         self.asked += 1
+        self.places = asked[0].topic_partitions
         return {"app": SimpleNamespace(result=lambda: self._result(answer))}
 
     @staticmethod
@@ -94,18 +96,55 @@ class Coordinator:
 
 def committing(monkeypatch: pytest.MonkeyPatch, coordinator: Coordinator) -> None:
     cluster = Cluster("source", "127.0.0.1:1")
-    monkeypatch.setitem(vars(cluster), "_admin", coordinator)
+    # its client may be renewed
+    monkeypatch.setattr(connection, "AdminClient", lambda *_, **__: coordinator)
     cluster.commit("app", {("orders", 0): GroupOffset(offset=7)})
 
 
 def test_a_clusters_first_group_is_asked_for_until_it_has_a_coordinator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    coordinator = Coordinator(KafkaException(KafkaError(KafkaError._TIMED_OUT)), None)
+    """Both as an error of the request and of a partition."""
+    coordinator = Coordinator(
+        KafkaException(KafkaError(KafkaError._TIMED_OUT)),
+        KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE)),
+        KafkaError(KafkaError.NOT_COORDINATOR),
+        None,
+    )
 
     committing(monkeypatch, coordinator)
 
-    assert coordinator.asked == 2
+    assert coordinator.asked == 4
+
+
+def test_a_client_whose_coordinator_was_away_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """librdkafka asks a group coordinator that has been started again for ever, and gets no answer."""
+    place = SimpleNamespace(topic="orders", partition=0, offset=7, metadata=None)
+
+    def listing(answer: object) -> SimpleNamespace:
+        def result() -> object:
+            if isinstance(answer, KafkaException):
+                raise answer
+            return SimpleNamespace(topic_partitions=[answer])
+
+        return SimpleNamespace(
+            list_consumer_group_offsets=lambda *_, **__: {"app": SimpleNamespace(result=result)}
+        )
+
+    clients = [listing(KafkaException(KafkaError(KafkaError._TIMED_OUT))), listing(place)]
+    monkeypatch.setattr(connection, "AdminClient", lambda *_, **__: clients.pop(0))
+
+    assert Cluster("source", "127.0.0.1:1").group_offsets("app") == {("orders", 0): GroupOffset(offset=7)}
+    assert clients == []
+
+
+def test_metadata_that_is_empty_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client would send one byte, a zero, for it."""
+    coordinator = Coordinator(None)
+
+    committing(monkeypatch, coordinator)
+
+    assert [place.metadata for place in coordinator.places] == [None]
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["of a partition", "of the request"])

@@ -213,6 +213,19 @@ def test_a_connector_that_finds_no_topic_is_an_error() -> None:
     ]
 
 
+@pytest.mark.parametrize("topic", ["heartbeats", "us-west.us-east.heartbeats"])
+def test_a_connector_that_finds_heartbeats_only_has_a_task_for_them(topic: str) -> None:
+    (found,) = nothing_to_mirror(connector(topics="orders"), ["other", topic])
+
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        'no topic of cluster "source" matches "orders": '
+        "the connector would mirror heartbeats only and look again after 600 s"
+    )
+    without = connector(topics="orders", **{"heartbeats.replication.enabled": "false"})
+    assert [problem.severity for problem in nothing_to_mirror(without, [topic])] == [Severity.ERROR]
+
+
 def test_a_connector_that_finds_a_topic_is_none() -> None:
     assert list(nothing_to_mirror(connector(topics="orders,pay.*"), ["payments"])) == []
     assert list(nothing_to_mirror(connector(**{"connector.class": HEARTBEAT}), [])) == []

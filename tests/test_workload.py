@@ -379,6 +379,22 @@ def test_what_goes_wrong_beside_the_block_surfaces_at_its_end(tmp_path: Path) ->
     assert summary(orders.path).unknown == 1
 
 
+def test_a_blocks_end_waits_no_longer_than_it_may(tmp_path: Path) -> None:
+    """As where the cluster was killed: nobody will answer."""
+    waited: list[float] = []
+
+    class Killed(Broker):
+        def flush(self, timeout_s: float) -> None:
+            waited.append(timeout_s)
+
+    plan = Plan(run="cafe", rate_per_s=2_000)
+    with Producing(standing_in(Killed()), "orders", plan, tmp_path) as orders:
+        orders.wait_for_acked(10)
+        orders.patience_s = 0.5
+
+    assert waited == [0.5]
+
+
 def test_an_interrupted_block_flushes_and_closes_its_ledger(tmp_path: Path) -> None:
     def interrupted() -> None:
         with Producing(standing_in(Broker()), "orders", Plan(run="cafe"), tmp_path) as orders:

@@ -50,6 +50,10 @@ class Connection:
     def _admin(self) -> AdminClient:
         return AdminClient(self.client_config(**{"socket.connection.setup.timeout.ms": 5_000}), logger=QUIET)
 
+    def _renew(self) -> None:
+        """With the next request a new client: one whose coordinator was away does not find it again."""
+        self.__dict__.pop("_admin", None)
+
     def _metadata(self) -> Any:
         """The whole cluster's: asking for one topic by its name could create that topic."""
         with translated(f'asking cluster "{self.alias}" at {self.bootstrap}'):

@@ -11,6 +11,15 @@ from lab.wait import CLUSTER_ANSWERS_S, NotYet, wait_until
 
 _ATTEMPT_S: Final = 5.0
 
+# A cluster's first group ever makes it create the topic that keeps offsets. Until that has a leader which has
+# read it, some of these come, and the client does not ask again by itself.
+_NO_COORDINATOR_YET: Final = frozenset(
+    (
+        *(KafkaError._TIMED_OUT, KafkaError.NOT_COORDINATOR),
+        *(KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS),
+    )
+)
+
 
 class Groups(Connection):
     def group_states(self) -> dict[str, str]:
@@ -24,20 +33,30 @@ class Groups(Connection):
 
     def group_offsets(self, group: str) -> dict[Place, GroupOffset]:
         """What a group has committed, by topic and partition; a group that is not there has nothing."""
-        asked = ConsumerGroupTopicPartitions(group)
         with translated(f'listing the offsets of group "{group}" of cluster "{self.alias}"'):
-            futures = self._admin.list_consumer_group_offsets([asked], request_timeout=REQUEST_S)
-            found = next(iter(futures.values())).result().topic_partitions
+            try:
+                found = self._group_offsets(group)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._TIMED_OUT:
+                    raise
+                self._renew()
+                found = self._group_offsets(group)
             return {
                 (tp.topic, tp.partition): GroupOffset(offset=tp.offset, metadata=tp.metadata or "")
                 for tp in found
                 if tp.offset >= 0
             }
 
+    def _group_offsets(self, group: str) -> list[TopicPartition]:
+        asked = ConsumerGroupTopicPartitions(group)
+        futures = self._admin.list_consumer_group_offsets([asked], request_timeout=REQUEST_S)
+        return list(next(iter(futures.values())).result().topic_partitions)
+
     def commit(self, group: str, offsets: Mapping[Place, GroupOffset]) -> None:
         """Set what a group without members has committed; the cluster refuses it for one that has some."""
+        # the client ends metadata with a zero byte, and of none it would send just that
         places = [
-            TopicPartition(topic, partition, given.offset, given.metadata)
+            TopicPartition(topic, partition, given.offset, *([given.metadata] if given.metadata else []))
             for (topic, partition), given in offsets.items()
         ]
         asked = ConsumerGroupTopicPartitions(group, places)
@@ -46,17 +65,16 @@ class Groups(Connection):
             futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=_ATTEMPT_S)
             try:
                 answer = next(iter(futures.values())).result()
+                for place in answer.topic_partitions:
+                    if place.error is not None:  # the request as a whole went well
+                        raise KafkaException(place.error)
             except KafkaException as error:
-                if error.args[0].code() == KafkaError._TIMED_OUT:
+                if error.args[0].code() in _NO_COORDINATOR_YET:
+                    self._renew()
                     return NotYet(error.args[0].str())
                 raise
-            for place in answer.topic_partitions:
-                if place.error is not None:  # the request as a whole went well
-                    raise KafkaException(place.error)
             return True
 
-        # A cluster's first group ever makes it create the topic that keeps offsets. Until it is there the
-        # client does not ask again by itself.
         doing = f'setting the offsets of group "{group}" of cluster "{self.alias}"'
         with translated(doing):
             wait_until(observe, timeout_s=CLUSTER_ANSWERS_S, what=doing, hint='see "lab status"')
