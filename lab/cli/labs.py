@@ -192,7 +192,7 @@ def status(name: Name = None, json: Json = False) -> None:
                     c.name,
                     c.connector_class,
                     c.state,
-                    ", ".join(f"{t.id} {t.state}" for t in c.tasks) or "none",
+                    ", ".join(f"{t.id}: {t.state}" for t in c.tasks) or "none",
                     c.topics,
                 )
                 for c in connectors

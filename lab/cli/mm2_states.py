@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def table(found: Sequence[Status], absent: Sequence[str] = ()) -> None:
     """One row per connector; errors below, since a column would fold them."""
     rows = [
-        (s.name, s.state, s.worker, ", ".join(f"{t.id} {t.state} {t.worker}" for t in s.tasks) or "none")
+        (s.name, s.state, s.worker, ", ".join(f"{t.id}: {t.state} on {t.worker}" for t in s.tasks) or "none")
         for s in found
     ]
     rows += [(name, "not deployed", "", "") for name in absent]
