@@ -7,10 +7,13 @@ one worker.
 
 import gc
 import hashlib
+import re
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from lab import harness, leases, monitoring
 from lab.errors import Interrupted, LabError
@@ -19,6 +22,7 @@ from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
 
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
+_NAMED = re.compile(r'^pytestmark = pytest\.mark\.topology\("(.+)"\)', re.MULTILINE)
 _OUTCOME = pytest.StashKey[str]()
 _LABS = pytest.StashKey["Labs"]()
 _OUTCOMES = pytest.StashKey[list[str]]()
@@ -57,9 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in slow]
     first: dict[str, int] = {}
     for item in items:
-        topology = _topology(item)
-        item.add_marker(pytest.mark.xdist_group(topology))
-        first.setdefault(topology, len(first))
+        first.setdefault(_topology(item), len(first))
     items.sort(key=lambda item: first[_topology(item)])
 
 
@@ -68,6 +70,22 @@ def _topology(item: pytest.Item | pytest.FixtureRequest) -> str:
     if marker is None:
         raise pytest.UsageError(f"{item}: a scenario names its topology: pytest.mark.topology(...)")
     return str(marker.args[0])
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return ByTopology(config, log)
+
+
+class ByTopology(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """With `-n`: scenarios of one topology share a lab, so they go to one worker.
+
+    Whoever deals them out has collected nothing: it knows their files, and the topology stands there.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        named = _NAMED.search((self.config.rootpath / file).read_text(encoding="utf-8"))
+        return named[1] if named else file
 
 
 class Labs:
@@ -100,6 +118,8 @@ class Labs:
             self._held.enter_context(leases.exclusive(name, "testing on"))
         except LabError as error:  # `up` would join it, and the first to end would take it from the other
             told = f"{error.message}\nhint: give this one's labs other names with --suffix"
+            if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
+                pytest.fail(told, pytrace=False)
             pytest.exit(told, returncode=4)
         wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
         try:

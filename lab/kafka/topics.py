@@ -123,8 +123,23 @@ class Topics(Connection):
         )
 
     def delete_topic(self, topic: str) -> None:
+        """Delete a topic and wait until the cluster's brokers know it no more."""
         with translated(f'deleting topic "{topic}" in cluster "{self.alias}"'):
             self._admin.delete_topics([topic], request_timeout=REQUEST_S)[topic].result()
+        absent = 0
+
+        def observe() -> bool | NotYet:
+            nonlocal absent
+            absent = 0 if self.has_topic(topic) else absent + 1
+            return absent >= _ANSWERS or NotYet("it is still listed, or somebody has made it again")
+
+        wait_until(
+            observe,
+            timeout_s=TOPIC_APPEARS_S,
+            what=f'topic "{topic}" gone from cluster "{self.alias}"',
+            transient=(ClusterError,),
+            pause_s=0.02,
+        )
 
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """Delete what lies before an offset of each partition, as retention does when it passes."""
