@@ -8,7 +8,7 @@ from lab.topology import Topology
 
 CHANGES: Final = frozenset(
     {
-        *("create_topic", "delete_topic", "delete_records", "set_topic_config"),
+        *("create_topic", "delete_topics", "delete_records", "set_topic_config"),
         *("create_acl", "delete_acl", "commit", "producer", "consumer"),
     }
 )

@@ -35,7 +35,8 @@ COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 LARGEST_BYTES: Final = 10_000_000
 TOMBSTONE_EVERY: Final = 10
 ABORT_EVERY: Final = 5
-_ID: Final = re.compile(rb"([A-Za-z0-9]+)-(0|[1-9]\d{0,8})-(0|[1-9]\d{0,17})")
+ID_NUMBERS: Final = r"-(0|[1-9]\d{0,8})-(0|[1-9]\d{0,17})"  # producer and sequence, in Python and in Java
+_ID: Final = re.compile(rb"([A-Za-z0-9]+)" + ID_NUMBERS.encode())
 _ALL_BYTES: Final = bytes(range(256))
 
 

@@ -7,6 +7,7 @@ evidence. What a cluster refuses to tell is left out, and its checks then say UN
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, TypeVar
 
 from pyspark.sql import DataFrame
@@ -102,10 +103,12 @@ def tables(
     spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame], judging: Collection[Check]
 ) -> dict[str, DataFrame]:
     """The tables that these checks judge, beside lab.evidence's; without those that could not be read."""
+    # read once, by whoever wants them first
+    read_checkpoints = cache(lambda: _checkpoints(spark, workings))
     ways: dict[str, Callable[[], DataFrame | None]] = {
         "syncs": lambda: _syncs_table(spark, workings, evidence),
-        "checkpoints": lambda: _checkpoints_table(spark, workings),
-        "groups": lambda: _groups_table(spark, workings, evidence),
+        "checkpoints": lambda: _checkpoints_table(spark, read_checkpoints()),
+        "groups": lambda: _groups_table(spark, workings, evidence, read_checkpoints),
         "configs": lambda: _rows_table(spark, parity.ConfigRow, workings.configs),
         "acls": lambda: _rows_table(spark, parity.AclRow, workings.acls),
         "topics": lambda: _rows_table(spark, parity.TopicRow, workings.topics),
@@ -133,21 +136,23 @@ def _checkpoints(spark: SparkSession, workings: Workings) -> DataFrame | None:
     return _of(offsets.checkpoints(frame), flow.checkpointer.remote_topic(flow.topic))
 
 
-def _checkpoints_table(spark: SparkSession, workings: Workings) -> DataFrame:
-    found = _checkpoints(spark, workings)
+def _checkpoints_table(spark: SparkSession, found: DataFrame | None) -> DataFrame:
     if found is None:
         return _empty(spark, internals.CHECKPOINT_COLUMNS, internals.CHECKPOINT_ADDED)
     return internals.checkpoints_table(found)
 
 
 def _groups_table(
-    spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]
+    spark: SparkSession,
+    workings: Workings,
+    evidence: Mapping[str, DataFrame],
+    read_checkpoints: Callable[[], DataFrame | None],
 ) -> DataFrame | None:
     if workings.groups is None:
         return None
     if not workings.flow.emits_checkpoints:
         return _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
-    found = _checkpoints(spark, workings)
+    found = read_checkpoints()
     return internals.groups_table(
         internals.rows_table(spark, parity.GroupRow, workings.groups),
         _empty(spark, internals.CHECKPOINT_COLUMNS) if found is None else found,

@@ -18,12 +18,13 @@ from lab.consumption import Consumption
 from lab.harness import Lab
 from lab.kafka import Cluster, ClusterError, Place
 from lab.lag import LagWatcher, Mirrored
-from lab.mm2_records import Checkpoint, checkpoint, decoded, newest
+from lab.mm2_records import Checkpoint
 from lab.records import Plan
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Producing
 from scenarios import console_consumer
+from scenarios.checkpoints import checkpoints
 from scenarios.commands import lab_command
 from scenarios.syncing import Syncing
 
@@ -90,7 +91,7 @@ class Migration:
         after = [s.standing.first_ms for s in self.sessions if s.heading.cluster == self.lab.target.alias]
         return (min(filter(None, after)) - max(filter(None, before))) / 1000
 
-    def save(self, judged: Consumption) -> None:
+    def _save(self, judged: Consumption) -> None:
         """The table and the verdict, into the run's folder."""
         pauses = {"read_pause_s": round(self.read_pause_s, 1), "write_pause_s": self.write_pause_s}
         self.run.save(
@@ -203,8 +204,8 @@ class Migration:
 
         def observe() -> dict[Place, Checkpoint] | NotYet:
             nonlocal before, since
-            found = decoded(checkpoint, newest(self.lab.target.snapshot(self._checkpoints_topic)))
-            told = {(c.topic, c.partition): c for c in found if c.group == self.group}
+            found = checkpoints(self.lab.target, self._checkpoints_topic)
+            told = {(topic, p): c for (group, topic, p), c in found.items() if group == self.group}
             committed = self.committed(self.lab.source)
             wanted = {(self.remote(topic), p): offset for (topic, p), offset in committed.items()}
             upstream = {place: c.upstream for place, c in told.items()}
@@ -281,9 +282,15 @@ class Migration:
     def _wait(self, observe: Callable[[], T | NotYet], what: str) -> T:
         return wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what=what, transient=(ClusterError,))
 
-    def judge(self) -> Consumption:
-        """Spark's verdict over everything that the group processed on both clusters."""
-        return consumption.judge(self.lab.spark, streams=self.streams, accounts=self.accounts)
+    def conclude(self, *, allowed_again: int | None = None) -> Consumption:
+        """Once nobody writes any more: Spark's verdict over all that the group processed on both clusters."""
+        self.wait_until_all_is_processed()
+        self.stop_application()
+        judged = consumption.judge(
+            self.lab.spark, streams=self.streams, accounts=self.accounts, allowed_again=allowed_again
+        )
+        self._save(judged)
+        return judged
 
     def close(self) -> None:
         self._sending.close()

@@ -70,11 +70,7 @@ def ended(move: Migration) -> Consumption:
     lab = move.lab
     move.stop_producers()
     lab.target.wait_for_records(move.topics[0], at_least=move.acked, timeout_s=RECORDS_ARRIVE_S)
-    move.wait_until_all_is_processed()
-    move.stop_application()
-    judged = move.judge()
-    move.save(judged)
-    return judged
+    return move.conclude()
 
 
 def outcomes(judged: Consumption) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What can be said of a cluster without one: counts, names, and errors of a cluster that is not there."""
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -158,3 +159,44 @@ def test_offsets_that_are_refused_are_an_error(monkeypatch: pytest.MonkeyPatch, 
         committing(monkeypatch, coordinator)
 
     assert coordinator.asked == 1
+
+
+class Deleting:
+    """A cluster's brokers, some of which go on to list for a while what was deleted."""
+
+    def __init__(self, *listings: list[str], failed: str = "") -> None:
+        self._listings, self._failed, self.listed = listings, failed, 0
+
+    def delete_topics(self, topics: list[str], **_: object) -> dict[str, Any]:
+        error = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        errors = {topic: error if topic == self._failed else None for topic in topics}
+        return {topic: SimpleNamespace(exception=partial(errors.get, topic)) for topic in topics}
+
+    def topic_names(self) -> list[str]:
+        self.listed += 1
+        return self._listings[min(self.listed, len(self._listings)) - 1]
+
+
+def deleting(monkeypatch: pytest.MonkeyPatch, brokers: Deleting, *topics: str) -> None:
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setitem(vars(cluster), "_admin", brokers)
+    monkeypatch.setattr(cluster, "topic_names", brokers.topic_names)
+    cluster.delete_topics(*topics)
+
+
+def test_topics_are_deleted_when_no_broker_lists_them_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question may go to another broker: one that knows them no more is not enough."""
+    brokers = Deleting(["a", "b", "c"], ["c"], ["b", "c"], ["c"])
+
+    deleting(monkeypatch, brokers, "a", "b")
+
+    assert brokers.listed == 3 + 3
+
+
+def test_a_topic_that_cannot_be_deleted_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Deleting(["a", "b"], ["b"], failed="b")
+
+    with pytest.raises(ClusterError, match=r'^deleting topics a, b in cluster "source" failed: '):
+        deleting(monkeypatch, brokers, "a", "b")
+
+    assert brokers.listed == 1 + 3

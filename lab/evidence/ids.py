@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 
 from lab.evidence.histories import Histories
 from lab.evidence.kept import LITTLE
-from lab.records import HEADER
+from lab.records import HEADER, ID_NUMBERS
 
 _NO: Final = f.lit(False)
 _PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
@@ -171,7 +171,7 @@ def _without_lab_id(records: DataFrame) -> DataFrame:
 
 
 def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
-    pattern = rf"^({'|'.join(runs)})-(0|[1-9]\d{{0,8}})-(0|[1-9]\d{{0,17}})$"
+    pattern = f"^({'|'.join(runs)}){ID_NUMBERS}$"
     claimed = f.substring_index(f.col("value").cast("string"), " ", 1)
     header = f.col("named").cast("string")
     # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.

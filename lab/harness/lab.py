@@ -202,10 +202,9 @@ class Lab(Parts):
         failed = _failures(partial(self._forget, name) for name in now.connectors - before.connectors)
         now = self.contents()  # a task that was still at work may have made one more topic
         failed += _failures(
-            partial(self.cluster(alias).delete_topic, topic)
+            partial(self.cluster(alias).delete_topics, *added)
             for alias, topics in now.topics.items()
-            for topic in topics - before.topics[alias]
-            if not topic.startswith("__")
+            if (added := [t for t in topics - before.topics[alias] if not t.startswith("__")])
         )
         if failed:
             raise failed[0]

@@ -1,6 +1,6 @@
 """A cluster's topics: their offsets and configs; made, deleted, waited for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -19,7 +19,7 @@ from lab.kafka.values import Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
 _KNOWN_S: Final = 5.0
-_ANSWERS: Final = 3  # in a row, of brokers that know a new topic
+_ANSWERS: Final = 3  # in a row, of brokers that know of a change
 
 
 class Topics(Connection):
@@ -102,44 +102,36 @@ class Topics(Connection):
         )
         with translated(f'creating topic "{topic}" in cluster "{self.alias}"'):
             self._admin.create_topics([new], request_timeout=REQUEST_S)[topic].result()
-        known = 0
-
-        def observe() -> bool | NotYet:
-            nonlocal known
-            try:
-                known = known + 1 if len(self.offsets(topic)) == partitions else 0
-            except ClusterError:
-                known = 0
-                raise
-            return known >= _ANSWERS or NotYet("not all brokers know it")
-
-        # Each question may go to another broker, and each broker learns of it in its own time.
-        wait_until(
-            observe,
-            timeout_s=TOPIC_APPEARS_S,
-            what=f'topic "{topic}" in cluster "{self.alias}"',
-            transient=(ClusterError,),
-            pause_s=0.02,
+        self._wait_until_all_say(
+            lambda: len(self.offsets(topic)) == partitions, f'topic "{topic}" in cluster "{self.alias}"'
         )
 
-    def delete_topic(self, topic: str) -> None:
-        """Delete a topic and wait until the cluster's brokers know it no more."""
-        with translated(f'deleting topic "{topic}" in cluster "{self.alias}"'):
-            self._admin.delete_topics([topic], request_timeout=REQUEST_S)[topic].result()
-        absent = 0
+    def delete_topics(self, *topics: str) -> None:
+        """Delete topics and wait until the cluster's brokers know them no more; all of them, if some fail."""
+        if not topics:
+            return
+        with translated(f'deleting topics {", ".join(topics)} in cluster "{self.alias}"'):
+            answers = self._admin.delete_topics(list(topics), request_timeout=REQUEST_S)
+            failures = {topic: error for topic, answer in answers.items() if (error := answer.exception())}
+            deleted = answers.keys() - failures.keys()
+            self._wait_until_all_say(
+                lambda: deleted.isdisjoint(self.topic_names()),
+                f'topics {", ".join(sorted(deleted))} gone from cluster "{self.alias}"',
+            )
+            for error in failures.values():
+                raise error
+
+    def _wait_until_all_say(self, so: Callable[[], bool], what: str) -> None:
+        """Each question may go to another broker, and each broker learns of a change in its own time."""
+        said = 0
 
         def observe() -> bool | NotYet:
-            nonlocal absent
-            absent = 0 if self.has_topic(topic) else absent + 1
-            return absent >= _ANSWERS or NotYet("it is still listed, or somebody has made it again")
+            nonlocal said
+            before, said = said, 0  # also if it cannot be asked
+            said = before + 1 if so() else 0
+            return said >= _ANSWERS or NotYet("not all brokers know it")
 
-        wait_until(
-            observe,
-            timeout_s=TOPIC_APPEARS_S,
-            what=f'topic "{topic}" gone from cluster "{self.alias}"',
-            transient=(ClusterError,),
-            pause_s=0.02,
-        )
+        wait_until(observe, timeout_s=TOPIC_APPEARS_S, what=what, transient=(ClusterError,), pause_s=0.02)
 
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """Delete what lies before an offset of each partition, as retention does when it passes."""

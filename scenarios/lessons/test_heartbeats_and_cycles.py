@@ -363,5 +363,5 @@ def test_52_repaired_nothing_goes_round(lab: Lab) -> None:
     """
     assert mm2(lab, "undeploy").code == 0
     for alias in (EAST, WEST):
-        lab.cluster(alias).delete_topic("looping")
+        lab.cluster(alias).delete_topics("looping")
     both_ways_are_fine(lab, "mended_orders")
