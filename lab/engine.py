@@ -170,6 +170,11 @@ class Project:
         with _translated(f'killing service "{service}"'):
             run_docker(self.command("kill", "--signal", "SIGKILL", service))
 
+    def stop(self, service: str) -> None:
+        """End a service as "docker stop" does, with its time to end by itself."""
+        with _translated(f'stopping service "{service}"'):
+            run_docker(self.command("stop", service))
+
     def start(self, service: str, *, timeout_s: float) -> None:
         """Start a service that has ended, as it was, and wait until it is healthy."""
         options = ("--detach", "--wait", "--wait-timeout", f"{timeout_s:.0f}", "--no-deps", "--no-recreate")

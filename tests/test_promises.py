@@ -18,13 +18,14 @@ LAYERS = (
     *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_dedicated"),
     "mm2_problems",
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
-    *("interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
+    *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
     *("http", "metrics", "rest", "connect"),
     *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
     *("parity", "internals", "lag", "switching"),
     *(
         "exporter",
         "connectors",
+        "dedicated",
         "images",
         "workload",
         "consuming",
@@ -39,6 +40,7 @@ LAYERS = (
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
     "python_on_whales": {"engine"},
+    "cryptography": {"security"},
     "prometheus_client": {"exporter"},
     "httpx": {"http", "metrics", "rest", "setup"},
     "confluent_kafka": {"kafka"},

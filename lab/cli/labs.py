@@ -150,7 +150,7 @@ def status(name: Name = None, json: Json = False) -> None:
     boxes = lab.containers()
     clusters = {alias: lab.cluster(alias) for alias in lab.topology.roles.clusters}
     topics = {alias: cluster.topics() for alias, cluster in clusters.items()}
-    connectors = lab.connect.statuses() if lab.topology.has_connect else []
+    connectors = lab.statuses()
     data: dict[str, Any] = {
         "name": lab.name,
         "topology": lab.topology.name,

@@ -79,7 +79,7 @@ def redeploy(
 def status(names: Names = None, name: Name = None, json: Json = False) -> None:
     """What the workers say of each connector and task. It is no evidence that records arrive."""
     lab = Lab.attach(name)
-    there = {status.name: status for status in lab.connect.statuses()}
+    there = {status.name: status for status in lab.statuses()}
     asked = lab.connectors.names.connectors(names, there) if names else list(there)
     found = [there[one] for one in asked if one in there]
     absent = [one for one in asked if one not in there]

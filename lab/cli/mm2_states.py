@@ -1,6 +1,6 @@
 """mm2 pause, resume, restart, stop, offsets: what a connector that is deployed does, and how far it got."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -9,7 +9,7 @@ import typer
 from lab.cli import console
 from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
-from lab.errors import BadInput
+from lab.errors import BadInput, nearest
 from lab.harness import Lab
 from lab.mm2 import Connector
 from lab.mm2_positions import Position
@@ -105,7 +105,7 @@ def offsets(
     lab = Lab.attach(name)
     if reset:
         _reset(lab, names)
-    found = {connector: lab.connectors.positions(connector) for connector in lab.connectors.named(names)}
+    found = _positions(lab, names)
 
     def shown(position: Position) -> dict[str, object]:
         return {**vars(position), "behind": position.behind}
@@ -125,6 +125,17 @@ def offsets(
 
     data = {connector: None if its is None else [shown(p) for p in its] for connector, its in found.items()}
     console.show({"connectors": data}, as_json=json, text=text)
+
+
+def _positions(lab: Lab, names: list[str] | None) -> Mapping[str, list[Position] | None]:
+    """Of connectors; of a dedicated MM2, which has one source connector in each, of flows."""
+    if not lab.topology.mirror_makers:
+        return {connector: lab.connectors.positions(connector) for connector in lab.connectors.named(names)}
+    flows = lab.dedicated.positions()
+    for name in names or ():
+        if name not in flows:
+            raise BadInput(f'no flow "{name}"', nearest(name, list(flows)))
+    return {flow: its for flow, its in flows.items() if not names or flow in names}
 
 
 def _reset(lab: Lab, names: list[str] | None) -> None:

@@ -40,7 +40,8 @@ class Exporter(Collector):
         self._others: dict[tuple[str, str], Cluster] = {}
         self._workers = {url: connect(url) for url in settings.workers}
         self._flows: dict[str, Flow] = {}
-        self._plan = Plan()
+        dedicated = {connector.name: connector.config for connector in settings.connectors}
+        self._plan = plan(dedicated, settings.kafka_version) if dedicated else Plan()
         self._rounds = rounds or Rounds()
 
     def run(self, stop: threading.Event) -> None:

@@ -2,6 +2,8 @@
 
 EXPORTER_CLUSTERS    alias=host:port,host:port, separated by white space
 EXPORTER_CONNECT     the Connect workers' addresses, separated by white space
+EXPORTER_MM2_PROPERTIES, EXPORTER_KAFKA_VERSION
+                     where a dedicated MirrorMaker 2 does the work: the file that it was started with
 EXPORTER_INTERVAL_S  seconds from one collection to the next
 EXPORTER_CLIENTS     a folder with a file of client properties, <alias>.properties, per cluster that needs one
 """
@@ -11,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from lab import client_properties
+from lab import client_properties, mm2_dedicated
 from lab.errors import BadInput
+from lab.mm2 import Connector
 
 PORT: Final = 9400
 INTERVAL_S: Final = 5.0
@@ -23,6 +26,8 @@ CLIENTS: Final = "/etc/mirror-lab/clients"
 class Settings:
     clusters: Mapping[str, str]  # alias -> bootstrap servers
     workers: tuple[str, ...] = ()
+    connectors: tuple[Connector, ...] = ()  # of a dedicated MM2, which no worker tells
+    kafka_version: str = ""
     interval_s: float = INTERVAL_S
     properties: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict, repr=False
@@ -43,11 +48,17 @@ def read(environment: Mapping[str, str]) -> Settings:
     return Settings(
         clusters=clusters,
         workers=tuple(environment.get("EXPORTER_CONNECT", "").split()),
+        connectors=_dedicated(environment.get("EXPORTER_MM2_PROPERTIES")),
+        kafka_version=environment.get("EXPORTER_KAFKA_VERSION", ""),
         interval_s=_seconds(environment.get("EXPORTER_INTERVAL_S") or str(INTERVAL_S)),
         properties={
             alias: client_properties.read(path).librdkafka for alias, path in files.items() if path.exists()
         },
     )
+
+
+def _dedicated(path: str | None) -> tuple[Connector, ...]:
+    return tuple(mm2_dedicated.connectors(mm2_dedicated.read(Path(path)))) if path else ()
 
 
 def _seconds(text: str) -> float:

@@ -10,8 +10,9 @@ ending.py    a lab goes away, its evidence saved before
 
 from lab.harness.coming import build_images
 from lab.harness.ending import bring_down, prune, save_evidence, stop_profile
+from lab.harness.endpoints import Endpoint
 from lab.harness.lab import Lab, Wish
-from lab.harness.parts import PROJECT_PREFIX, Endpoint
+from lab.harness.parts import PROJECT_PREFIX
 
 __all__ = [
     "PROJECT_PREFIX",

@@ -1,14 +1,17 @@
 """A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from lab import images
 from lab.engine import EngineError
+from lab.errors import LabError
 from lab.harness.parts import Parts
 from lab.images import Image
 from lab.run import Run, Watcher
 from lab.setup import require_engine
 from lab.topology import Topology
+from lab.wait import CONNECT_ANSWERS_S, NotYet, wait_until
 
 
 def ensure_images(run: Run, version: str, chosen: Topology | None = None) -> list[Image]:
@@ -59,9 +62,19 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
             step.note = f"Kafka {lab.kafka_version}"
 
 
+def restart(lab: Parts, run: Run, services: Sequence[str], timeout_s: float) -> None:
+    """One after the other: brokers read their certificates when they start."""
+    for service in services:
+        with run.step(f"restart {service}, its certificate was renewed"):
+            lab.project.stop(service)
+            lab.project.start(service, timeout_s=timeout_s)
+
+
 def wait_until_answers(lab: Parts, run: Run) -> None:
     """Healthy is what a container says of itself; here the clients ask from outside."""
-    with run.step("clusters and Connect answer"):
+    makers = lab.topology.mirror_makers
+    beside = " and MirrorMaker" if makers else " and Connect" if lab.topology.has_connect else ""
+    with run.step(f"clusters{beside} answer"):
         for alias, brokers in lab.topology.roles.clusters.items():
             if alias in lab.topology.roles.external:
                 lab.cluster(alias).brokers()  # nothing was started: what runs answers now
@@ -71,3 +84,24 @@ def wait_until_answers(lab: Parts, run: Run) -> None:
             lab.connect.names()
         for worker in lab.topology.workers:
             lab.worker(worker).wait_until_answers()
+        if makers:
+            _wait_until_mirror_maker_says_so(lab)
+
+
+def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
+    """It answers nobody; what its workers write of its connectors stands in its own topics."""
+    wanted = {connector.name for connector in lab.deployed()}
+
+    def observe() -> bool | NotYet:
+        running = {status.name for status in lab.statuses() if status.state == "RUNNING"}
+        missing = sorted(wanted - running)
+        return NotYet(f"not running: {', '.join(missing)}") if missing else True
+
+    wait_until(
+        observe,
+        timeout_s=CONNECT_ANSWERS_S,
+        what="MirrorMaker starts its connectors",
+        transient=(LabError,),
+        hint=f'"lab logs {lab.topology.mirror_makers[0]} --name {lab.name}" tells why',
+        pause_s=0.5,
+    )

@@ -93,9 +93,8 @@ def save_evidence(lab: Parts, run: Run) -> None:
                     run.save(f"logs/{box.service}.log", engine.logs(box.id))
         with _noting(run, "compose.yaml"):
             run.save("compose.yaml", lab.project.rendered())
-        if lab.topology.has_connect:
-            with _noting(run, "connectors.json"):
-                run.save("connectors.json", [str(status) for status in lab.connect.statuses()])
+        with _noting(run, "connectors.json"):
+            run.save("connectors.json", [str(status) for status in lab.statuses()])
 
 
 @contextmanager

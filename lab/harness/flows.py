@@ -33,6 +33,9 @@ class Flows:
         lab, deployed = self.lab, self.lab.deployed()
         connector = lab.mirroring(topic, source=source, among=deployed)
         ends = (connector.source_alias, connector.target_alias)
+        doors = dict(
+            zip(ends, (self._listener(connector, side) for side in ("source", "target")), strict=True)
+        )
         checkpointers = [c for c in deployed if c.connector_class == CHECKPOINT]
         return Flow(
             topic=topic,
@@ -41,8 +44,11 @@ class Flows:
             source=lab.cluster(connector.source_alias),
             target=lab.cluster(connector.target_alias),
             others=self.others(connector, topic, deployed),
-            bootstraps={alias: lab.internal_bootstrap(alias) for alias in ends},
-            options={alias: self._options(alias) for alias in ends},
+            bootstraps={
+                alias: lab.topology.bootstrap(alias, listener=listener, ports=lab.ports)
+                for alias, listener in doors.items()
+            },
+            options={alias: self._options(alias, listener) for alias, listener in doors.items()},
             folder=self._folder,
             kafka_4=lab.kafka_4,
         )
@@ -76,8 +82,15 @@ class Flows:
             "target": flow.target.alias,
         }
 
-    def _options(self, alias: str) -> dict[str, str]:
-        return {f"kafka.{key}": value for key, value in self.lab.topology.client(alias).java.items()}
+    def _listener(self, connector: Connector, side: str) -> str:
+        """The one that MM2 itself uses: Spark goes in by the same door."""
+        alias = connector.source_alias if side == "source" else connector.target_alias
+        return self.lab.topology.listener_of(
+            alias, connector.config.get(f"{side}.cluster.bootstrap.servers", "")
+        )
+
+    def _options(self, alias: str, listener: str) -> dict[str, str]:
+        return {f"kafka.{key}": value for key, value in self.lab.client(alias, listener).java.items()}
 
     @cached_property
     def _folder(self) -> str:
@@ -99,7 +112,7 @@ class Flows:
             return
         for cluster, topic in ((flow.source, flow.topic), (flow.target, flow.remote)):
             if cluster.has_topic(topic):
-                bootstrap = self.lab.internal_bootstrap(cluster.alias)
+                bootstrap = flow.bootstrap(cluster)
                 external = cluster.alias in self.lab.topology.roles.external
                 asked = spark_cluster.Asked(
                     alias=cluster.alias,
@@ -107,6 +120,6 @@ class Flows:
                     bootstrap=bootstrap,
                     advertised=tuple(cluster.brokers() if external else bootstrap.split(",")),
                     offsets=cluster.offsets(topic),
-                    options=self._options(cluster.alias),
+                    options=flow.options_of(cluster),
                 )
                 spark_cluster.check_reach(self.lab.spark, asked)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
-from lab import engine, leases, monitoring, topology
+from lab import engine, leases, monitoring, security, topology
 from lab.engine import Removed
 from lab.errors import BadInput, LabError
 from lab.harness import coming, ending, settings
@@ -99,7 +99,10 @@ class Lab(Parts):
                     coming.ensure_images(run, version, chosen)
                 lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
                 monitoring.write(name, chosen)
+                renewed = security.write(name, chosen).renewed
                 coming.start(lab, run, wish.timeout_s)
+                if ran:
+                    coming.restart(lab, run, renewed, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
                 run.close("up", ports=dict(lab.ports))
             except BaseException as error:

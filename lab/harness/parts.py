@@ -13,35 +13,26 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
 
-from lab import engine, leases, monitoring
+from lab import engine, leases, mm2_dedicated, monitoring, security
+from lab.client_properties import ClientProperties
 from lab.engine import Container, Project
 from lab.errors import BadInput, nearest
+from lab.harness import endpoints
+from lab.harness.endpoints import Endpoint
 from lab.mm2 import SOURCE, Connector, aliases_of, read_connector
 from lab.project import existing_spark
-from lab.topology import Topology
+from lab.topology import MM2_PROPERTIES, Topology
 
 if TYPE_CHECKING:
     from lab.connect import Connect
+    from lab.dedicated import Dedicated
     from lab.kafka import Cluster
     from lab.metrics import Metrics
+    from lab.mm2_status import Status
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
 _KAFKA_4: Final = Version("4")
-_SPARK: Final = ("spark", "spark-connect")
-_WEB: Final = {
-    "prometheus": "Prometheus",
-    "exporter": "metrics",
-    "grafana": "Grafana",
-    "kafka-ui": "Kafka UI",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
-    service: str
-    what: str
-    address: str
 
 
 @dataclass
@@ -85,9 +76,15 @@ class Parts:
             self._clusters[alias] = (
                 ReadOnlyCluster(self.topology, alias)
                 if self.topology.roles.read_only
-                else Cluster(alias, bootstrap, self.topology.client(alias).librdkafka)
+                else Cluster(alias, bootstrap, self.client(alias, "EXTERNAL").librdkafka)
             )
         return self._clusters[alias]
+
+    def client(self, alias: str, listener: str) -> ClientProperties:
+        """How the lab's own clients speak to a cluster on one of its listeners."""
+        if alias in self.topology.roles.external:
+            return self.topology.client(alias)
+        return security.client(self.name, self.topology.protocols(alias).get(listener, "PLAINTEXT"))
 
     @cached_property
     def _clusters(self) -> dict[str, Cluster]:
@@ -122,6 +119,11 @@ class Parts:
                 read_only = self.topology.roles.read_only
                 self._workers[url] = ReadOnlyConnect(self.topology) if read_only else Connect(url)
             return self._workers[url]
+        if self.topology.mirror_makers:
+            raise BadInput(
+                f'in topology "{self.topology.name}" MM2 runs by itself, without a Connect worker to ask',
+                f'"lab up {self.topology.name} --set {MM2_PROPERTIES}=FILE" starts it with other properties',
+            )
         if not self.topology.workers:
             raise BadInput(f'topology "{self.topology.name}" has no Connect worker', 'see "lab list"')
         workers = [self.worker(service) for service in self.topology.workers]
@@ -181,26 +183,7 @@ class Parts:
         return self.topology.bootstrap(alias, listener="INTERNAL", ports=self.ports)
 
     def endpoints(self) -> list[Endpoint]:
-        roles = self.topology.roles
-        what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
-        what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
-        login = f"{monitoring.USER}, password in {monitoring.password_file(self.name)}"
-        what |= _WEB | {service: f"{_WEB[service]}: {login}" for service in ("grafana", "kafka-ui")}
-        scheme = dict.fromkeys((*roles.connect, *_WEB), "http://") | dict.fromkeys(_SPARK, "sc://")
-        elsewhere = [
-            Endpoint(service=alias, what=f"cluster {alias}", address=external.bootstrap)
-            for alias, external in roles.external.items()
-        ]
-        if roles.connect_url:
-            elsewhere.append(Endpoint(service="connect", what="Connect REST", address=roles.connect_url))
-        return elsewhere + [
-            Endpoint(
-                service=port.service,
-                what=what.get(port.service, "ZooKeeper"),
-                address=f"{scheme.get(port.service, '')}127.0.0.1:{self.ports[port.variable]}",
-            )
-            for port in self.topology.ports
-        ]
+        return endpoints.of(self.name, self.topology, self.ports)
 
     # -- connectors ------------------------------------------------------------------------------
 
@@ -245,8 +228,26 @@ class Parts:
     def deployed(self) -> list[Connector]:
         if self.topology.has_connect:
             return self.connect.connectors()
-        # a dedicated MM2, say: the topology's files tell what it does
+        if self.topology.mirror_makers:
+            return mm2_dedicated.connectors(self.mm2_properties())
         return [read_connector(path) for path in self.topology.connector_files().values()]
+
+    def mm2_properties(self) -> dict[str, str]:
+        """What the dedicated nodes of MM2 were started with."""
+        return mm2_dedicated.read(self.topology.mm2_properties(leases.leased(self.name) or {}))
+
+    @property
+    def dedicated(self) -> Dedicated:
+        """What dedicated nodes of MM2 do, as their own topics tell."""
+        from lab.dedicated import Dedicated
+
+        return Dedicated(mm2_dedicated.pairs(self.mm2_properties()), self.cluster)
+
+    def statuses(self) -> list[Status]:
+        """What is said of each connector, wherever it runs."""
+        if self.topology.mirror_makers:
+            return self.dedicated.statuses()
+        return self.connect.statuses() if self.topology.has_connect else []
 
     def ends(self, connector: Connector) -> tuple[Cluster, Cluster]:
         """Source and target of a connector, which may have other names for them than the topology has."""

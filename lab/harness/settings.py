@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
-from lab import leases, monitoring
+from lab import leases, mm2_dedicated, monitoring, security, topology
 from lab.errors import BadInput, nearest
 from lab.project import existing_spark
 from lab.topology import Topology
@@ -39,7 +40,7 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
-    settings |= monitoring.settings(name)
+    settings |= monitoring.settings(name) | security.settings(name)
     if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)
     if chosen.roles.external and (existing_spark() or not chosen.services):
@@ -57,8 +58,18 @@ def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str
             )
         if variable.endswith("_MEMORY") and not re.fullmatch(r"[1-9]\d*[mg]", value):
             raise BadInput(f'{variable}="{value}" is no amount of memory', f"e.g. {variable}=4g")
+    if topology.MM2_PROPERTIES in asked:
+        asked = {**asked, topology.MM2_PROPERTIES: str(_properties_file(chosen, asked))}
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}
     return {**before, **asked}
+
+
+def _properties_file(chosen: Topology, asked: Mapping[str, str]) -> Path:
+    """As the user sees it, or one of the topology's; read before anything starts with it."""
+    given = Path(asked[topology.MM2_PROPERTIES])
+    path = given.resolve() if given.is_file() else chosen.mm2_properties(asked)
+    mm2_dedicated.read(path)
+    return path
 
 
 def started(chosen: Topology, settings: Mapping[str, str]) -> Topology:

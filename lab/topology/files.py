@@ -75,7 +75,11 @@ def _clients(roles: Roles, folder: Path) -> tuple[dict[str, ClientProperties], l
 def _unknown_services(roles: Roles, always: list[str], services: list[str]) -> Iterator[str]:
     """A cluster is always there as a whole, and so is one worker; a profile may add others."""
     named = [(f"clusters.{alias}", b, always) for alias, bs in roles.clusters.items() for b in bs]
-    workers = [("connect", w, services if n else always) for n, w in enumerate(roles.connect)]
+    workers = [
+        (key, worker, services if n else always)
+        for key, named_so in (("connect", roles.connect), ("mirror_maker", roles.mirror_maker))
+        for n, worker in enumerate(named_so)
+    ]
     for where, service, known in [*named, *workers]:
         if service not in known:
             yield f'x-lab.{where}: no service named "{service}" ({nearest(service, known)})'

@@ -14,6 +14,7 @@ from lab.errors import BadInput, nearest
 from lab.project import COMPOSE
 from lab.topology.roles import Roles
 
+MM2_PROPERTIES: Final = "LAB_MM2_PROPERTIES"  # a service's variable that names its properties file
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
 
@@ -41,6 +42,12 @@ class Service:
     image: str
     has_healthcheck: bool
     profiles: tuple[str, ...] = ()
+
+    @property
+    def protocols(self) -> dict[str, str]:
+        """Of a broker: how clients speak to each listener, e.g. {"EXTERNAL": "SASL_SSL"}."""
+        entries = self.environment.get("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "").split(",")
+        return dict(entry.strip().split(":", 1) for entry in entries if ":" in entry)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,16 @@ class Topology:
     def workers(self) -> list[str]:
         """The Connect workers that are started; a profile may add more of those that the roles name."""
         return [worker for worker in self.roles.connect if worker in self.services]
+
+    @property
+    def mirror_makers(self) -> list[str]:
+        """The dedicated nodes of MM2 that are started."""
+        return [node for node in self.roles.mirror_maker if node in self.services]
+
+    def mm2_properties(self, variables: Mapping[str, str]) -> Path:
+        """The file that dedicated nodes of MM2 get: the topology's, or the one that was chosen at `up`."""
+        written = self.services[self.mirror_makers[0]].environment[MM2_PROPERTIES]
+        return self.folder / interpolate(written, variables)
 
     @property
     def has_connect(self) -> bool:
@@ -128,22 +145,42 @@ class Topology:
         return ",".join(self._advertised(broker, listener, ports) for broker in brokers)
 
     def _advertised(self, broker: str, listener: str, ports: Mapping[str, int]) -> str:
-        advertised = self.services[broker].environment["KAFKA_ADVERTISED_LISTENERS"]
-        for entry in interpolate(advertised, ports).split(","):
-            name, _, address = entry.partition("://")
-            if name == listener:
-                return address
+        addresses = self._listeners(broker, ports)
+        if listener in addresses:
+            return addresses[listener]
         raise TopologyError(
             f'broker "{broker}" of topology "{self.name}" advertises no listener "{listener}"',
             "KAFKA_ADVERTISED_LISTENERS needs one for containers, INTERNAL, and one for the host, EXTERNAL",
         )
 
+    def _listeners(self, broker: str, ports: Mapping[str, int]) -> dict[str, str]:
+        """What a broker advertises: listener → address."""
+        advertised = self.services[broker].environment["KAFKA_ADVERTISED_LISTENERS"]
+        entries = (entry.partition("://") for entry in interpolate(advertised, ports).split(","))
+        return {name: address for name, _, address in entries}
+
+    def protocols(self, alias: str) -> dict[str, str]:
+        """How clients speak to each listener that a cluster's brokers advertise; an external one has none."""
+        return {
+            listener: self.services[broker].protocols.get(listener, "PLAINTEXT")
+            for broker in self.roles.clusters[alias][:1]
+            for listener in self._listeners(broker, {})
+        }
+
+    def listener_of(self, alias: str, addresses: str) -> str:
+        """On which of a cluster's listeners these addresses are; the one for containers if on none."""
+        asked = set(addresses.split(","))
+        for broker in self.roles.clusters[alias]:
+            for listener, address in self._listeners(broker, {}).items():
+                if address in asked:
+                    return listener
+        return "INTERNAL"
+
     def alias_of(self, address: str) -> str | None:
         """The cluster that answers at an address inside the lab's network, if one does."""
+        asked = set(address.split(","))
         for alias, brokers in self.roles.clusters.items():
-            if brokers and set(address.split(",")) & set(
-                self.bootstrap(alias, listener="INTERNAL", ports={}).split(",")
-            ):
+            if any(asked & set(self._listeners(broker, {}).values()) for broker in brokers):
                 return alias
         return None
 

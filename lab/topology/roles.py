@@ -63,6 +63,7 @@ class Roles(BaseModel):
         ],
     ] = Field(default={}, alias="clusters", min_length=1)  # none at all, or at least one
     connect: list[str] = []
+    mirror_maker: list[str] = []  # dedicated nodes of MM2: they have no REST API for users
     connect_url: Annotated[str, AfterValidator(_url)] | None = None
     writable: bool = False
 
@@ -86,9 +87,13 @@ class Roles(BaseModel):
                 yield "x-lab.kafka: field required"
             for key in sorted({"connect_url", "writable"} & self.model_fields_set):
                 yield f"x-lab.{key}: only where clusters are external"
+            if self.connect and self.mirror_maker:
+                yield "x-lab.mirror_maker: either Connect's workers run MM2, or it runs by itself"
             return
         for alias in self.declared.keys() - self.external.keys():
             yield f"x-lab.clusters.{alias}: has brokers of the lab, and others are external"
+        if self.mirror_maker:
+            yield "x-lab.mirror_maker: names services, and clusters are external"
         if self.connect:
             yield "x-lab.connect: names services; where clusters are external it is connect_url"
 

@@ -129,6 +129,19 @@ broker() {
   run_server $kind kafka.Kafka $file
 }
 
+# ZOOKEEPER_SERVERS=host:2888:3888;host:2888:3888 and ZOOKEEPER_SERVER_ID, as in the images that people know.
+join_ensemble() {
+  local servers n
+  [[ -v "settings[servers]" ]] || return 0
+  IFS=';' read -r -a servers <<<"${settings[servers]}"
+  for n in "${!servers[@]}"; do settings[server.$((n + 1))]=${servers[n]}; done
+  default initLimit 10
+  default syncLimit 5
+  mkdir -p "${settings[dataDir]}"
+  echo "${settings[serverId]}" >"${settings[dataDir]}/myid"
+  unset "settings[servers]" "settings[serverId]"
+}
+
 zookeeper() {
   local file=/etc/kafka/zookeeper.properties
   ! at_least 4.0 || fail "Kafka $(<$home/version) has no ZooKeeper"
@@ -139,6 +152,7 @@ zookeeper() {
   default maxClientCnxns 0
   default admin.enableServer false
   default 4lw.commands.whitelist ruok,srvr,stat,mntr,dump
+  join_ensemble
   write $file
   run_server zookeeper org.apache.zookeeper.server.quorum.QuorumPeerMain $file
 }

@@ -1,0 +1,73 @@
+"""What a dedicated MirrorMaker 2 does, read from the topics in which its workers keep it.
+
+It has no REST API for users. Each of its flows is a Connect cluster all the same, which belongs to the flow's
+target, and there stand its connectors' configs, their states and how far they came.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lab.kafka import Cluster
+from lab.mm2 import Connector
+from lab.mm2_dedicated import Pair
+from lab.mm2_positions import Position, assigned, committed, positions
+from lab.mm2_status import Status
+
+
+@dataclass(frozen=True)
+class Dedicated:
+    """The workers of all flows of one properties file."""
+
+    flows: list[Pair]
+    cluster: Callable[[str], Cluster]
+
+    def statuses(self) -> list[Status]:
+        """What the workers wrote last of each connector and its tasks. No evidence that records arrive."""
+        return [status for flow in self.flows for status in self._statuses(flow)]
+
+    def _statuses(self, flow: Pair) -> Iterator[Status]:
+        said = self._latest(flow, flow.status_topic)
+        for connector in self._configs(flow):
+            if found := said.get(f"status-connector-{connector.name}"):
+                tasks = [
+                    {**body, "id": int(key.rpartition("-")[2])}
+                    for key, body in sorted(said.items())
+                    if key.startswith(f"status-task-{connector.name}-") and body["state"] != "DESTROYED"
+                ]
+                told = {"name": f"{flow.name} {connector.name}", "connector": found, "tasks": tasks}
+                yield Status.read(told, connector.config)
+
+    def configs(self, flow: Pair) -> list[Connector]:
+        """The connectors as the workers got them, under the names that they have there."""
+        return list(self._configs(flow))
+
+    def _configs(self, flow: Pair) -> Iterator[Connector]:
+        for key, body in self._latest(flow, flow.configs_topic).items():
+            if key.startswith("connector-"):
+                yield Connector(name=key.removeprefix("connector-"), config=body["properties"])
+
+    def positions(self) -> dict[str, list[Position]]:
+        """By flow: how far its source connector came, as Connect would go on from."""
+        return {flow.name: self._positions(flow) for flow in self.flows if flow.enabled}
+
+    def _positions(self, flow: Pair) -> list[Position]:
+        entries = [
+            {"partition": json.loads(key)[1], "offset": body}
+            for key, body in self._latest(flow, flow.offsets_topic).items()
+            if key.startswith("[")
+        ]
+        done = committed(entries)
+        tasks = self._latest(flow, flow.configs_topic)
+        mirrored = set(assigned(body["properties"] for key, body in tasks.items() if key.startswith("task-")))
+        ends = self.cluster(flow.source).offsets_of({topic for topic, _ in {*done, *mirrored}})
+        return positions(done, mirrored, {place: offsets.end for place, offsets in ends.items()})
+
+    def _latest(self, flow: Pair, topic: str) -> Mapping[str, Any]:
+        """The last value of each key in a compacted topic, without those that were taken back."""
+        found: dict[str, Any] = {}
+        for record in self.cluster(flow.target).snapshot(topic):
+            key = (record.key or b"").decode()
+            found[key] = None if record.value is None else json.loads(record.value)
+        return {key: body for key, body in found.items() if body is not None}
