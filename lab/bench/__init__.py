@@ -10,7 +10,7 @@ from typing import Final
 
 from lab.bench.measured import Effort, Measured, Say
 
-BENCHMARKS: Final = ("up", "deploy", "produce", "verify")
+BENCHMARKS: Final = ("up", "deploy", "produce", "verify", "tls")
 
 
 def measure(name: str, effort: Effort, say: Say) -> Measured:

@@ -17,7 +17,7 @@ from lab.errors import BadInput, LabError
 from lab.harness import coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
-from lab.mm2 import Connector, read_connector
+from lab.mm2 import HEARTBEATS, Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
@@ -195,20 +195,31 @@ class Lab(Parts):
         """What is there now, for `restore`."""
         clusters = self.topology.roles.clusters
         return Contents(
-            connectors=frozenset(self.connect.names() if clusters else ()),
-            topics={alias: frozenset(self.cluster(alias).topic_names()) for alias in clusters},
+            connectors=frozenset(self.connect.names() if self.topology.has_connect else ()),
+            topics={alias: frozenset(self._topics(alias)) for alias in clusters},
         )
+
+    def _topics(self, alias: str) -> Iterator[str]:
+        """Without those of a dedicated MM2, which hold all that it knows and go when all is restored."""
+        for topic in self.cluster(alias).topic_names():
+            if not self.topology.mirror_makers or not topic.endswith((".internal", HEARTBEATS)):
+                yield topic
 
     def restore(self, before: Contents) -> None:
         """Remove the connectors, with their offsets, and the topics that were added since."""
         now = self.contents()
         failed = _failures(partial(self._forget, name) for name in now.connectors - before.connectors)
-        now = self.contents()  # a task that was still at work may have made one more topic
+        for node in self.topology.mirror_makers:
+            self.project.stop(node)
+        # a task that was still at work may have made one more topic
+        there = {alias: self.cluster(alias).topic_names() for alias in now.topics}
         failed += _failures(
             partial(self.cluster(alias).delete_topics, *added)
-            for alias, topics in now.topics.items()
-            if (added := [t for t in topics - before.topics[alias] if not t.startswith("__")])
+            for alias, topics in there.items()
+            if (added := [t for t in {*topics} - before.topics[alias] if not t.startswith("__")])
         )
+        for node in self.topology.mirror_makers:
+            self.project.start(node, timeout_s=SERVICES_HEALTHY_S)
         if failed:
             raise failed[0]
 

@@ -1,0 +1,27 @@
+"""A dedicated MirrorMaker 2 that is started anew with another properties file, as `lab up --set` does it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab.client_properties import parse
+from lab.harness import Lab, Wish
+from lab.project import COMPOSE
+from lab.topology import MM2_PROPERTIES
+
+FILES = COMPOSE / "dedicated-tls/mirror-maker"
+DEFAULT = FILES / "strimzi-mm2.properties"
+
+
+def start_with(lab: Lab, path: Path, *, profiles: tuple[str, ...] = ()) -> None:
+    """Only what has other properties than before is started anew."""
+    wish = Wish(topology=lab.topology.name, name=lab.name, kafka=lab.kafka_version, profiles=profiles)
+    Lab.up(Wish(**{**vars(wish), "variables": {MM2_PROPERTIES: str(path)}})).close()
+
+
+def changed(path: Path, changes: Mapping[str, str | None], into: Path) -> Path:
+    """A copy of a properties file with some keys changed; None takes one away."""
+    lines = [line for line in path.read_text().splitlines() if not set(parse(line)) & changes.keys()]
+    lines += [f"{key}={value}" for key, value in changes.items() if value is not None]
+    into.write_text("\n".join(lines) + "\n")
+    into.chmod(0o644)  # a container's user reads it
+    return into
