@@ -143,7 +143,8 @@ def planted(lab: Lab, run: Run) -> Iterator[None]:
     producer = lab.target.producer()
     producer.produce(lab.dedicated.flows[0].offsets_topic, key=b"canary", value=json.dumps(CANARY))
     assert producer.flush(30) == 0
-    with lab.shell_in_background("mirror-maker", f"CANARY={CANARY} sleep 300"):
+    # two commands, or the shell would become the first and its own command line be gone
+    with lab.shell_in_background("mirror-maker", f"CANARY={CANARY} sleep 300; true"):
         yield
 
 
