@@ -1,12 +1,15 @@
 """A dedicated MirrorMaker 2 that is started anew with another properties file, as `lab up --set` does it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from lab.client_properties import parse
+from lab.engine import EngineError
 from lab.harness import Lab, Wish
 from lab.project import COMPOSE
 from lab.topology import MM2_PROPERTIES
+from lab.wait import SERVICES_HEALTHY_S
 
 FILES = COMPOSE / "dedicated-tls/mirror-maker"
 DEFAULT = FILES / "strimzi-mm2.properties"
@@ -25,3 +28,10 @@ def changed(path: Path, changes: Mapping[str, str | None], into: Path) -> Path:
     into.write_text("\n".join(lines) + "\n")
     into.chmod(0o644)  # a container's user reads it
     return into
+
+
+def restart(lab: Lab) -> None:
+    """MM2 reads its file when it starts. With a file that does not work it may end at once."""
+    lab.project.stop("mirror-maker")
+    with suppress(EngineError):
+        lab.project.start("mirror-maker", timeout_s=SERVICES_HEALTHY_S)
