@@ -14,7 +14,8 @@
 # With KAFKA_PROCESS_ROLES it is KRaft and the storage is formatted once, with CLUSTER_ID (default: the id
 # that Kafka's own image uses); without, KAFKA_ZOOKEEPER_CONNECT is needed.
 # For the JVM, not for Kafka: KAFKA_HEAP_OPTS, KAFKA_JVM_PERFORMANCE_OPTS, KAFKA_OPTS, KAFKA_LOG4J_OPTS,
-# KAFKA_LOG4J_ROOT_LOGLEVEL, KAFKA_JMX_PORT, KAFKA_JMX_HOSTNAME, LAB_JMX_EXPORTER_PORT, LAB_JMX_EXPORTER_CONFIG.
+# KAFKA_LOG4J_ROOT_LOGLEVEL, LOG_DIR (a log in a file too), KAFKA_JMX_PORT, KAFKA_JMX_HOSTNAME,
+# LAB_JMX_EXPORTER_PORT, LAB_JMX_EXPORTER_CONFIG.
 #
 # Defaults, chosen for small clusters that start quickly; a variable overrides each:
 #   broker      log.dirs=/var/lib/kafka/data, internal topics with one replica, no initial rebalance delay,

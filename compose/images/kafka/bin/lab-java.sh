@@ -17,14 +17,23 @@ class_path() {
   echo "$path${CLASSPATH:+:$CLASSPATH}"
 }
 
+# LOG_DIR, as in Kafka's own scripts, is where servers also keep their log in a file; a folder that cannot be
+# made or written to is complained of, and they start all the same.
 logging() { # file name without its ending
+  local folder=
+  [[ $1 != server ]] || folder=${LOG_DIR:-}
+  [[ -z $folder ]] || mkdir -p "$folder" || true
   if [[ -n ${KAFKA_LOG4J_OPTS:-} ]]; then
     echo "$KAFKA_LOG4J_OPTS"
   elif at_least 4.0; then
-    echo "-Dlog4j2.configurationFile=$home/config/$1.log4j2.properties"
+    local file=$home/config/$1.log4j2.properties
+    [[ -z $folder ]] || file+=,$home/config/file.log4j2.properties
+    echo "-Dlog4j2.configurationFile=$file"
   else
     echo "-Dlog4j.configuration=file:$home/config/$1.log4j.properties"
+    [[ -z $folder ]] || echo "-Dlab.log.also=,file"
   fi
+  [[ -z $folder ]] || echo "-Dkafka.logs.dir=$folder"
 }
 
 archive() { # name of a CDS archive, which is not there yet while the build makes it
