@@ -144,15 +144,15 @@ def _under(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 def _require_known(properties: Mapping[str, str]) -> None:
-    unknown = list(_unknown(properties))
-    if unknown:
+    found = list(unknown(properties))
+    if found:
         raise BadInput(
-            "; ".join(f'MM2 does not know the key "{key}"' for key, _ in unknown),
-            "; ".join(hint for _, hint in unknown),
+            "; ".join(f'MM2 does not know the key "{key}"' for key, _ in found),
+            "; ".join(hint for _, hint in found),
         )
 
 
-def _unknown(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def unknown(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What stands in the file and reaches nobody; an alias's own keys are any client's or worker's."""
     named = clusters(properties)
     directions = [f"{source}->{target}." for source, target in permutations(named, 2)]

@@ -23,11 +23,16 @@ class Difference:
     @property
     def shown(self) -> tuple[str, str]:
         """Both values for people to read: of a secret only that it differs."""
-        if _SECRET.search(self.key):
+        if is_secret(self.key):
             return ("(not given)" if self.file is None else "(secret)"), (
                 "(not given)" if self.live is None else "(secret)"
             )
         return self.file or "(not given)", self.live or "(not given)"
+
+
+def is_secret(key: str) -> bool:
+    """Whether nobody should see a key's value."""
+    return bool(_SECRET.search(key))
 
 
 def differences(connector: Connector, live: Mapping[str, str]) -> tuple[Difference, ...]:

@@ -21,7 +21,7 @@ LAYERS = (
     *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
     *("http", "metrics", "rest", "connect"),
     *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
-    *("parity", "internals", "lag", "switching"),
+    *("parity", "internals", "lag", "switching", "diagnose"),
     *(
         "exporter",
         "connectors",

@@ -1,4 +1,4 @@
-"""mm2 deploy, undeploy, redeploy, status, validate, diff: connectors as commands."""
+"""mm2 deploy, undeploy, redeploy, set, status, validate, diff: connectors as commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -75,6 +75,26 @@ def redeploy(
     _deploy(lab, chosen, force=force, json=json)
 
 
+@app.command("set")
+def set_(
+    connector: Annotated[str, typer.Argument(metavar="NAME", help="A connector that is deployed.")],
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="KEY= takes a key away.")],
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """Change keys of a connector as it is deployed, whatever its file says, and wait until it runs."""
+    lab = Lab.attach(name)
+    lab.topology.require_writable("changing connectors")
+    overrides = _overrides(changes)
+    (chosen,) = lab.connectors.named([connector])
+    _deploy(
+        lab,
+        [Connector(name=chosen, config=lab.connect.config(chosen)).with_overrides(overrides)],
+        force=False,
+        json=json,
+    )
+
+
 @app.command()
 def status(names: Names = None, name: Name = None, json: Json = False) -> None:
     """What the workers say of each connector and task. It is no evidence that records arrive."""
@@ -132,18 +152,21 @@ def diff(names: Names = None, changes: Set = None, name: Name = None, json: Json
 
 
 def _chosen(lab: Lab, names: list[str] | None, changes: list[str] | None) -> list[Connector]:
-    overrides: dict[str, str | None] = {}
-    for change in changes or ():
-        key, equals, value = change.partition("=")
-        if not equals or not key:
-            raise BadInput(
-                f'"{change}" is not KEY=VALUE', "e.g. --set tasks.max=2, or --set tasks.max= to take it away"
-            )
-        overrides[key] = value or None
+    overrides = _overrides(changes or ())
     chosen = [read_connector(path).with_overrides(overrides) for path in lab.connectors.names.paths(names)]
     if not chosen:
         raise BadInput(f'topology "{lab.topology.name}" has no connector files', "name a JSON file")
     return chosen
+
+
+def _overrides(changes: Sequence[str]) -> dict[str, str | None]:
+    overrides: dict[str, str | None] = {}
+    for change in changes:
+        key, equals, value = change.partition("=")
+        if not equals or not key:
+            raise BadInput(f'"{change}" is not KEY=VALUE', "e.g. tasks.max=2, or tasks.max= to take it away")
+        overrides[key] = value or None
+    return overrides
 
 
 def _undeploy(lab: Lab, asked: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "internals": ("checkpoints", "offset-syncs", "heartbeats"),
     "groups": ("groups",),
     "sync_offsets": ("sync-offsets",),
+    "diagnose": ("diagnose",),
     "bench": ("bench",),
     "runs": ("runs", "report"),
     "mm2": ("mm2",),

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command()(report)
 
 
-def _names(incomplete: str) -> list[str]:
+def run_names(incomplete: str) -> list[str]:
     return [
         name for name in (past.LAST, *(run.name for run in past.all_runs())) if name.startswith(incomplete)
     ]
@@ -50,7 +50,7 @@ def report(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help='A folder of "lab runs", its beginning, or "last".', autocompletion=_names
+            metavar="RUN", help='A folder of "lab runs", its beginning, or "last".', autocompletion=run_names
         ),
     ],
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,

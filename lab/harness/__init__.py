@@ -5,6 +5,7 @@ settings.py  what a lab was started with, kept in its lease
 coming.py    a lab comes up: images, services, answers from outside
 parts.py     what is reached of a lab: clusters, Connect, Spark, containers, addresses, connectors
 flows.py     what verification must know of a lab
+observing.py what a diagnosis looks at, of a lab or of a saved run
 ending.py    a lab goes away, its evidence saved before
 """
 
@@ -12,6 +13,7 @@ from lab.harness.coming import build_images
 from lab.harness.ending import bring_down, prune, save_evidence, stop_profile
 from lab.harness.endpoints import Endpoint
 from lab.harness.lab import Lab, Wish
+from lab.harness.observing import observe, read_logs, read_run
 from lab.harness.parts import PROJECT_PREFIX
 
 __all__ = [
@@ -21,7 +23,10 @@ __all__ = [
     "Wish",
     "bring_down",
     "build_images",
+    "observe",
     "prune",
+    "read_logs",
+    "read_run",
     "save_evidence",
     "stop_profile",
 ]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from lab import engine, leases, monitoring, topology
 from lab.engine import EngineError, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
-from lab.harness import settings
+from lab.harness import observing, settings
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.interruption import uninterruptible
 from lab.run import Run
@@ -95,6 +95,8 @@ def save_evidence(lab: Parts, run: Run) -> None:
             run.save("compose.yaml", lab.project.rendered())
         with _noting(run, "connectors.json"):
             run.save("connectors.json", [str(status) for status in lab.statuses()])
+        with _noting(run, observing.SAVED):
+            run.save(observing.SAVED, observing.saved(observing.observe(lab)))
 
 
 @contextmanager

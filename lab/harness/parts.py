@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from packaging.version import Version
@@ -232,16 +233,23 @@ class Parts:
             return mm2_dedicated.connectors(self.mm2_properties())
         return [read_connector(path) for path in self.topology.connector_files().values()]
 
+    def mm2_file(self) -> Path:
+        """The properties file that the dedicated nodes of MM2 were started with."""
+        return self.topology.mm2_properties(leases.leased(self.name) or {})
+
     def mm2_properties(self) -> dict[str, str]:
-        """What the dedicated nodes of MM2 were started with."""
-        return mm2_dedicated.read(self.topology.mm2_properties(leases.leased(self.name) or {}))
+        return mm2_dedicated.read(self.mm2_file())
 
     @property
     def dedicated(self) -> Dedicated:
         """What dedicated nodes of MM2 do, as their own topics tell."""
+        return self.dedicated_of(self.mm2_properties())
+
+    def dedicated_of(self, properties: Mapping[str, str]) -> Dedicated:
+        """The same with properties as they are, which MM2 might not take."""
         from lab.dedicated import Dedicated
 
-        return Dedicated(mm2_dedicated.pairs(self.mm2_properties()), self.cluster)
+        return Dedicated(mm2_dedicated.pairs(properties), self.cluster)
 
     def statuses(self) -> list[Status]:
         """What is said of each connector, wherever it runs."""

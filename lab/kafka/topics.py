@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
 )
 
 from lab.kafka.connection import REQUEST_S, ClusterError, Connection, translated
-from lab.kafka.values import Offsets, Place, Topic, TopicConfig
+from lab.kafka.values import Layout, Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
 _KNOWN_S: Final = 5.0
@@ -40,6 +40,17 @@ class Topics(Connection):
             )
             for name, topic in sorted(found.items())
         ]
+
+    def layout(self) -> dict[str, Layout]:
+        """Every topic without its offsets, in one request."""
+        return {
+            name: Layout(
+                partitions=len(topic.partitions),
+                replicas=max((len(p.replicas) for p in topic.partitions.values()), default=0),
+                leaderless=sum(p.leader < 0 for p in topic.partitions.values()),
+            )
+            for name, topic in sorted(self._metadata().topics.items())
+        }
 
     def has_topic(self, topic: str) -> bool:
         return topic in self.topic_names()

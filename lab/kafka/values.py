@@ -38,6 +38,15 @@ class Topic:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where a topic lies, without its offsets, which nobody tells where a partition has no leader."""
+
+    partitions: int
+    replicas: int
+    leaderless: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Record:
     partition: int
     offset: int

@@ -1,0 +1,91 @@
+"""diagnose: what is wrong with an MM2 that does not do what it should, the likeliest first."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lab.cli import console
+from lab.cli.options import Json, Name
+from lab.cli.runs import run_names
+from lab.diagnose import RULES, Finding, Observation
+from lab.diagnose import diagnose as judge
+from lab.errors import BadInput, NotEnough
+from lab.harness import Lab, observe, read_logs, read_run
+from lab.report import past
+
+_WIDTH = 400  # of a line of a log: traces' causes may be long
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(diagnose)
+
+
+def diagnose(
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Not what runs now: what a run saved.", autocompletion=run_names
+        ),
+    ] = None,
+    log: Annotated[
+        list[Path] | None,
+        typer.Option("--log", metavar="FILE", help="Not a lab: logs of an MM2 that runs elsewhere."),
+    ] = None,
+    name: Name = None,
+    json: Json = False,
+) -> None:
+    """Look at logs, connectors, topics, groups and settings, and say what is wrong and what mends it."""
+    if sum(given is not None for given in (run, log or None, name)) > 1:
+        raise BadInput("--run, --log and --name exclude each other", "choose one of them")
+    seen = _observed(run, log, name)
+    if not seen.anything:
+        raise NotEnough(
+            "there is no MM2 to look at: no worker, no connector", '"lab mm2 deploy" deploys what a lab has'
+        )
+    found = judge(seen)
+    option = f" --name {name}" if name else ""
+    data: dict[str, Any] = {
+        "findings": [{**asdict(one), "likelihood": one.likelihood.word} for one in found],
+        "looked_at": _looked_at(seen),
+    }
+    console.show(data, as_json=json, text=lambda: _text(seen, found, option))
+    if found:
+        raise typer.Exit(1)
+
+
+def _observed(run: str | None, log: list[Path] | None, name: str | None) -> Observation:
+    if log:
+        return read_logs(log)
+    if run is not None:
+        return read_run(past.find(run).folder)
+    return observe(Lab.attach(name))
+
+
+def _looked_at(seen: Observation) -> dict[str, int]:
+    return {
+        "rules": len(RULES),
+        "connectors": len(seen.deployed),
+        "services": len(seen.services),
+        "log_entries": sum(len(service.entries) for service in seen.services),
+        "clusters": sum(not cluster.error for cluster in seen.clusters.values()),
+    }
+
+
+def _text(seen: Observation, found: list[Finding], option: str) -> None:
+    for number, one in enumerate(found, 1):
+        console.line(f"{number}. {one.what} ({one.likelihood.word}; {one.rule})")
+        for evidence in one.evidence:
+            shown = evidence if len(evidence) <= _WIDTH else f"{evidence[:_WIDTH]}…"
+            console.line(f"   seen: {shown}")
+        console.line(f"   do:   {one.remedy}")
+        for command in one.commands:
+            console.line(f"         {command}{option}")
+    looked = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in _looked_at(seen).items())
+    if not found:
+        console.line(f"nothing found ({looked})")
+        console.suggest(f"lab verify TOPIC{option}", "proves what arrived")
+    for cluster in seen.clusters.values():
+        if cluster.error:
+            console.line(f"not looked at: {cluster.error}")
