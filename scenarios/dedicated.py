@@ -15,10 +15,16 @@ FILES = COMPOSE / "dedicated-tls/mirror-maker"
 DEFAULT = FILES / "strimzi-mm2.properties"
 
 
-def start_with(lab: Lab, path: Path, *, profiles: tuple[str, ...] = ()) -> None:
-    """Only what has other properties than before is started anew."""
-    wish = Wish(topology=lab.topology.name, name=lab.name, kafka=lab.kafka_version, profiles=profiles)
-    Lab.up(Wish(**{**vars(wish), "variables": {MM2_PROPERTIES: str(path)}})).close()
+def start_with(lab: Lab, path: Path, *, profiles: tuple[str, ...] = (), **variables: str) -> None:
+    """Only what has other properties or variables than before is started anew."""
+    wish = Wish(
+        topology=lab.topology.name,
+        name=lab.name,
+        kafka=lab.kafka_version,
+        profiles=profiles,
+        variables={MM2_PROPERTIES: str(path), **variables},
+    )
+    Lab.up(wish).close()
 
 
 def changed(path: Path, changes: Mapping[str, str | None], into: Path) -> Path:

@@ -53,8 +53,10 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
         if stamped := _ENGINE.fullmatch(line):
             at, line = moment(stamped["at"]), stamped["rest"]
         kafka = _KAFKA.match(line)
-        if kafka is None and found is not None and (trace or not line or _TRACE.match(line)):
-            trace += [line] if line else []
+        if not line:
+            continue
+        if kafka is None and found is not None and (trace or _TRACE.match(line)):
+            trace.append(line)
             continue
         yield from ended()
         trace = []

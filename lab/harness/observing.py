@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,7 @@ HIDDEN: Final = "[hidden]"
 _OF_WORKERS: Final = ("header.converter", "offset.flush.interval.ms")  # that rules look at
 _KAFKA: Final = "mirror-lab/kafka:"  # the images whose command names a role
 _NEVER: Final = "0001-01-01T00:00:00Z"
+_MODEL: Final = TypeAdapter(Observation)
 
 
 def observe(lab: Parts) -> Observation:
@@ -144,7 +145,9 @@ def _moment(text: str) -> datetime | None:
 
 def saved(seen: Observation) -> dict[str, Any]:
     """For a run's folder, beside the logs and what the engine told; without anybody's secrets."""
-    plain = asdict(replace(seen, services=(), properties=_shown(seen.properties)))
+    plain: dict[str, Any] = _MODEL.dump_python(
+        replace(seen, services=(), properties=_shown(seen.properties)), mode="json"
+    )
     for one in plain["deployed"]:
         one["connector"]["config"] = _shown(one["connector"]["config"])
     return plain
@@ -159,7 +162,7 @@ def read_run(folder: Path) -> Observation:
     try:
         told = json.loads((folder / "containers.json").read_text())
         text = (folder / SAVED).read_text() if (folder / SAVED).is_file() else "{}"
-        rest = TypeAdapter(Observation).validate_json(text)
+        rest = _MODEL.validate_json(text)
     except (OSError, ValueError, ValidationError) as error:
         raise BadInput(
             f"{folder.name} holds nothing to diagnose", "runs that went well save no logs and no states"

@@ -15,7 +15,10 @@ from lab.diagnose.places import cluster_of
 _HUNG_UP: Final = re.compile(
     r"Cancelled in-flight API_VERSIONS request .*due to node -?\d+ being disconnected"
 )
-_NO_TLS: Final = re.compile(r"Unsupported or unrecognized SSL message|SSL peer shut down incorrectly")
+_NO_TLS: Final = re.compile(
+    r"Unsupported or unrecognized SSL message|SSL peer shut down incorrectly"
+    r"|terminated during authentication\. This may happen due to .*Firewall blocking Kafka TLS traffic"
+)
 _NO_SASL: Final = re.compile(
     r"Unexpected handshake request with client mechanism|Unexpected Kafka request of type METADATA "
     r"during SASL"
