@@ -188,11 +188,17 @@ class Connect(Rest):
     def wait_until_news(self, before: Status) -> None:
         """After a restart the old failure stands there until the workers have told the new state.
 
-        One that fails the same way at once may never be seen otherwise, so time-out is no error here.
+        One that fails the same way at once may never be seen otherwise, so time-out is no error here. The
+        connector itself may be told anew long before the task that failed.
         """
+
+        def observe() -> bool | NotYet:
+            now = self.status(before.name)
+            return (now.failed, now.failure) != (before.failed, before.failure) or NotYet(str(now))
+
         with suppress(TimedOut):
             wait_until(
-                lambda: self.status(before.name) != before or NotYet(str(before)),
+                observe,
                 timeout_s=NEWS_S,
                 what="another state",
                 transient=(Rebalancing,),

@@ -6,6 +6,7 @@ target, and there stand its connectors' configs, their states and how far they c
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,12 @@ class Dedicated:
 
     def statuses(self) -> list[Status]:
         """What the workers wrote last of each connector and its tasks. No evidence that records arrive."""
-        return [status for flow in self.flows for status in self._statuses(flow)]
+        with ThreadPoolExecutor(max_workers=len(self.flows) or 1) as pool:
+            return [
+                status
+                for found in pool.map(lambda f: list(self._statuses(f)), self.flows)
+                for status in found
+            ]
 
     def _statuses(self, flow: Pair) -> Iterator[Status]:
         said = self._latest(flow, flow.status_topic)

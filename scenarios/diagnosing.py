@@ -6,7 +6,6 @@ from typing import Final
 
 from lab.diagnose import Finding, diagnose
 from lab.harness import Lab, observe
-from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.commands import lab_command
 
@@ -15,26 +14,27 @@ OVER_S: Final = 90.0  # until what was logged of it is old
 
 
 class Doctor:
-    """Asks `diagnose`, and notes in the run how long each answer took."""
+    """Asks `diagnose`, and notes in the scenario's run how long each answer took."""
 
-    def __init__(self, lab: Lab, run: Run) -> None:
+    def __init__(self, lab: Lab) -> None:
         self.lab = lab
-        self.run = run
-        self.took_s: list[float] = []
 
     def findings(self) -> list[Finding]:
         begin = time.monotonic()
         found = diagnose(observe(self.lab))
-        self.took_s.append(round(time.monotonic() - begin, 2))
-        self.run.save("diagnoses.json", {"seconds": self.took_s, "longest": max(self.took_s)})
+        if self.lab.run is not None:
+            with (self.lab.run.path / "diagnoses.txt").open("a") as file:
+                file.write(
+                    f"{time.monotonic() - begin:.2f} s: {', '.join(f.rule for f in found) or 'nothing'}\n"
+                )
         return found
 
-    def says(self, rule: str) -> Finding:
-        """Waits until the rule is named first or second."""
+    def says(self, rule: str, words: str = "") -> Finding:
+        """Waits until the rule is named first or second, with these words."""
 
         def observe_it() -> Finding | NotYet:
             found = self.findings()[:2]
-            said = [finding for finding in found if finding.rule == rule]
+            said = [finding for finding in found if finding.rule == rule and words in finding.what]
             return said[0] if said else NotYet(", ".join(f"{f.rule}: {f.what}" for f in found) or "nothing")
 
         return wait_until(observe_it, timeout_s=SHOWS_S, what=f'"{rule}" first or second', pause_s=1.0)

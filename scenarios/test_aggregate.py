@@ -15,6 +15,7 @@ from lab.run import Run
 from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
 from lab.workload import Plan, Producing
+from scenarios.diagnosing import Doctor
 
 pytestmark = pytest.mark.topology("aggregate")
 
@@ -62,6 +63,10 @@ def test_with_the_default_policy_each_source_has_a_topic_of_its_own(lab: Lab, al
     assert found["loss"].counts["owed"] == RECORDS
     assert lab.target.has_topic(f"{alias}.{TOPIC}")
     assert not lab.target.has_topic(TOPIC)
+
+
+def test_nothing_is_wrong_with_it(lab: Lab) -> None:
+    Doctor(lab).says_nothing()
 
 
 def test_of_several_sources_one_must_be_named(lab: Lab) -> None:

@@ -60,7 +60,7 @@ OLD = """\
 fetching metadata with correlation id 2314 : {source.heartbeats=UNKNOWN_TOPIC_OR_PARTITION} \
 (org.apache.kafka.clients.NetworkClient:1077)
 [2020-05-11 09:15:01,101] ERROR WorkerSourceTask{id=MirrorSourceConnector-0} Failed to flush, timed out \
-while waiting for producer to flush outstanding 1 messages (org.apache.kafka.connect.runtime.WorkerSourceTask:438)
+while waiting for producer to flush outstanding 1 messages (o.a.k.connect.runtime.WorkerSourceTask:438)
 [2020-05-11 09:15:01,101] ERROR WorkerSourceTask{id=MirrorSourceConnector-0} Failed to commit offsets \
 (org.apache.kafka.connect.runtime.SourceTaskOffsetCommitter:114)
 """
@@ -68,7 +68,9 @@ while waiting for producer to flush outstanding 1 messages (org.apache.kafka.con
 
 @pytest.fixture(scope="module")
 def file(lab: Lab, run: Run) -> Iterator[Path]:
-    path = changed(DEFAULT, {}, run.path / "mm2.properties")
+    path = run.path / "mm2.properties"
+    path.write_text(DEFAULT.read_text())
+    path.chmod(0o644)  # a container's user reads it
     start_with(lab, path, profiles=("impostor",))
     lab.source.create_topic(TOPIC, replicas=3)
     yield path
@@ -79,7 +81,7 @@ def file(lab: Lab, run: Run) -> Iterator[Path]:
 @pytest.fixture
 def doctor(lab: Lab, run: Run, file: Path) -> Doctor:
     """Of a lab in which records flow and nothing is found."""
-    doctor = Doctor(lab, run)
+    doctor = Doctor(lab)
     flows(lab, TOPIC, REMOTE)
     assert doctor.findings() == []
     return doctor
@@ -91,8 +93,8 @@ def test_a_properties_file_that_is_wrong(lab: Lab, doctor: Doctor, file: Path, w
     for changes, told in instances:
         changed(DEFAULT, changes, file)
         restart(lab)
-        assert told in doctor.says(rule).what
-    changed(DEFAULT, {}, file)
+        doctor.says(rule, told)
+    file.write_text(DEFAULT.read_text())
     restart(lab)
     flows(lab, TOPIC, REMOTE)
 
@@ -115,7 +117,7 @@ def test_a_topic_that_is_gone(lab: Lab, doctor: Doctor, file: Path) -> None:
     found = doctor.says("unknown_topic")
     assert found.what.startswith(f'cluster "source" has no topic "{TOPIC}"')
     lab.source.create_topic(TOPIC, replicas=3)
-    changed(DEFAULT, {}, file)
+    file.write_text(DEFAULT.read_text())
     restart(lab)
     before = there(lab, REMOTE)
     for _ in range(20):  # more than the topic held before: MM2 skips those up to its old position

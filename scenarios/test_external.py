@@ -101,6 +101,12 @@ def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None
     assert {check: counts for check, _, counts in told[1]}["loss"]["owed"] == COUNT
 
 
+def test_a_diagnosis_finds_nothing_there(external: Lab) -> None:
+    done = lab_command("diagnose", "--name", NAME, "--json")
+    assert (done.code, done.json["findings"]) == (0, []), done.out
+    assert done.json["looked_at"]["connectors"] > 0
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -102,7 +102,7 @@ def test_a_tool_is_refused(lab: Lab, file: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", TROUBLES)
 def test_mm2_mirrors_nothing_and_diagnose_says_why(lab: Lab, run: Run, file: Path, how: str) -> None:
-    doctor = Doctor(lab, run)
+    doctor = Doctor(lab)
     flows(lab, TOPIC, REMOTE)
     assert doctor.findings() == []
     arrived = there(lab, REMOTE)

@@ -77,14 +77,15 @@ class Deployed:
 
     connector: Connector
     status: Status | None = None
-    setting: Mapping[str, str] = field(default_factory=dict)  # of its worker, where it gives none itself
+    # Of its worker, where it gives none itself; None of a worker that nobody here started.
+    setting: Mapping[str, str] | None = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.connector.name
 
     def effective(self, key: str) -> str | None:
-        return self.connector.config.get(key, self.setting.get(key))
+        return self.connector.config.get(key, (self.setting or {}).get(key))
 
     @property
     def traces(self) -> Iterator[tuple[str, str]]:

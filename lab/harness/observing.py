@@ -78,7 +78,8 @@ def _cluster(lab: Parts, alias: str) -> Cluster:
 
 
 def _deployed(lab: Parts) -> tuple[Deployed, ...]:
-    setting = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
+    known = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
+    setting = None if lab.topology.roles.connect_url else known
     try:
         if lab.topology.has_connect:
             return tuple(

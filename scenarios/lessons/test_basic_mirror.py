@@ -25,6 +25,7 @@ from lab.mm2_problems import problems
 from lab.spark import topic_frame
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import HEADER, Plan, produce
+from scenarios.diagnosing import Doctor
 
 pytestmark = pytest.mark.topology("basic-mirror")
 
@@ -298,3 +299,14 @@ def test_14_headers_survive_only_with_a_binary_header_converter(
     expected = {"base64": b"bGVzc29uLTAtMA==", "as it is": b"lesson-0-0"}[arrives]
     assert record.headers == ((HEADER, expected),)
     lab.connect.delete(topic)
+
+
+def test_15_what_is_still_wrong_has_a_name(lab: Lab) -> None:
+    """`lab diagnose` finds one thing in what the tutorial deploys, headers, and says what mends it:
+    `lab mm2 set test_mirror header.converter=…`. Then it finds nothing.
+    """
+    doctor = Doctor(lab)
+    found = doctor.says("header_converter")
+    assert doctor.findings() == [found]
+    doctor.carry_out(found)
+    doctor.says_nothing()

@@ -20,6 +20,7 @@ from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
 from lab.workload import Plan, Producing
 from scenarios.dedicated import DEFAULT, FILES, changed, start_with
+from scenarios.diagnosing import Doctor
 
 pytestmark = pytest.mark.topology("dedicated-tls")
 
@@ -188,6 +189,13 @@ def test_33_spark_proves_it_over_the_same_listeners(lab: Lab) -> None:
     assert flow.options_of(flow.source)["kafka.security.protocol"] == "SSL"
     assert flow.bootstrap(flow.source).startswith("source-1:9092")
     prove(lab, RECORDS)
+
+
+def test_34_and_nothing_is_wrong(lab: Lab) -> None:
+    """`lab diagnose`: nothing found. With `--profile impostor` there is a broker that MM2 can be pointed at
+    to see what it says then.
+    """
+    Doctor(lab).says_nothing()
 
 
 # -- the other ways ----------------------------------------------------------------------------------

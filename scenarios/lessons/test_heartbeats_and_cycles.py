@@ -24,6 +24,7 @@ from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios import connector_files
 from scenarios.commands import Done, lab_command
 from scenarios.connector_files import count, mm2
+from scenarios.diagnosing import Doctor
 from scenarios.java_library import upstream_clusters
 
 pytestmark = pytest.mark.topology("chain")
@@ -226,6 +227,11 @@ def test_30_other_topics_take_the_same_way(lab: Lab) -> None:
     lab.cluster(ARCHIVE).wait_for_records(
         "backup.us-west.us-east.first_orders", at_least=RECORDS, timeout_s=RECORDS_ARRIVE_S
     )
+
+
+def test_30_and_nothing_is_wrong(lab: Lab) -> None:
+    """`lab diagnose`, half a minute after the broken link has healed: nothing found."""
+    Doctor(lab).says_nothing()
 
 
 def test_31_in_a_ring_everything_ends_where_it_began(lab: Lab, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan, Producing
+from scenarios.diagnosing import Doctor
 from scenarios.expressions import wait_for
 
 pytestmark = pytest.mark.topology("migration")
@@ -337,6 +338,11 @@ def test_70_spark_proves_that_all_of_it_arrived(lab: Lab) -> None:
     assert verdicts["loss"].counts["owed"] >= BACKLOG + RECORDS
     for check in ("topic_configs", "acls", "group_offsets", "order", "duplicates"):
         assert verdicts[check].outcome is Outcome.PASS
+
+
+def test_71_and_nothing_is_wrong(lab: Lab) -> None:
+    """`lab diagnose`: nothing found, while applications are at work on the old cluster."""
+    Doctor(lab).says_nothing()
 
 
 def test_80_a_second_worker_takes_over(lab: Lab) -> None:

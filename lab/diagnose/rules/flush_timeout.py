@@ -46,7 +46,7 @@ def look(seen: Observation) -> Iterator[Finding]:
 def _interval_ms(seen: Observation) -> int:
     given = [
         value
-        for settings in (seen.properties, *(one.setting for one in seen.deployed))
+        for settings in (seen.properties, *(one.setting or {} for one in seen.deployed))
         for key, value in settings.items()
         if key.endswith(_KEY) and value.isdecimal()
     ]

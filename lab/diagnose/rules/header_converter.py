@@ -14,7 +14,7 @@ _KEY: Final = "header.converter"
 def look(seen: Observation) -> Iterator[Finding]:
     for one in seen.sources:
         given = one.effective(_KEY)
-        if given == BYTES_CONVERTER:
+        if given == BYTES_CONVERTER or (given is None and one.setting is None):
             continue
         words, commands = setting(seen, one, _KEY, BYTES_CONVERTER)
         which = f"{_KEY}={given}" if given else f"{_KEY} is not given: Connect takes SimpleHeaderConverter"
