@@ -79,12 +79,15 @@ def file(lab: Lab, run: Run) -> Iterator[Path]:
 
 
 @pytest.fixture
-def doctor(lab: Lab, run: Run, file: Path) -> Doctor:
-    """Of a lab in which records flow and nothing is found."""
+def doctor(lab: Lab, file: Path) -> Iterator[Doctor]:
+    """Of a lab in which records flow and nothing is found, and whose file is in order afterwards."""
     doctor = Doctor(lab)
     flows(lab, TOPIC, REMOTE)
-    assert doctor.findings() == []
-    return doctor
+    doctor.says_nothing()
+    yield doctor
+    if file.read_text() != (before := DEFAULT.read_text()):
+        file.write_text(before)
+        restart(lab)
 
 
 @pytest.mark.parametrize("what", TROUBLES)

@@ -24,11 +24,13 @@ from lab.errors import BadInput, LabError
 from lab.harness.parts import Parts
 from lab.mm2 import Connector
 from lab.mm2_plan import is_secret
+from lab.mm2_status import Deployed as OnWorkers
 
 SAVED: Final = "observation.json"
 HIDDEN: Final = "[hidden]"
 _OF_WORKERS: Final = ("header.converter", "offset.flush.interval.ms")  # that rules look at
 _KAFKA: Final = "mirror-lab/kafka:"  # the images whose command names a role
+_ANSWERS_S: Final = 4.0
 _NEVER: Final = "0001-01-01T00:00:00Z"
 _MODEL: Final = TypeAdapter(Observation)
 
@@ -80,18 +82,34 @@ def _cluster(lab: Parts, alias: str) -> Cluster:
 def _deployed(lab: Parts) -> tuple[Deployed, ...]:
     known = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
     setting = None if lab.topology.roles.connect_url else known
-    try:
-        if lab.topology.has_connect:
-            return tuple(
-                Deployed(
-                    connector=Connector(name=name, config=found.config), status=found.status, setting=setting
-                )
-                for name, found in lab.connect.deployed().items()
+    if lab.topology.has_connect:
+        return tuple(
+            Deployed(
+                connector=Connector(name=name, config=found.config), status=found.status, setting=setting
             )
+            for name, found in _on_workers(lab).items()
+        )
+    try:
         properties = _properties(lab)
         return _of_dedicated(lab, properties) if properties else ()
     except LabError:
         return ()
+
+
+def _on_workers(lab: Parts) -> Mapping[str, OnWorkers]:
+    """Of the first worker that answers soon; one that hangs is not waited for as long as others would."""
+    from lab.connect import Connect
+
+    external = [url] if (url := lab.topology.roles.connect_url) else []
+    for url in external or [f"http://{lab.address(worker)}" for worker in lab.topology.workers]:
+        worker = Connect(url, timeout_s=_ANSWERS_S)
+        try:
+            return worker.deployed()
+        except LabError:
+            continue
+        finally:
+            worker.close()
+    return {}
 
 
 def _of_dedicated(lab: Parts, properties: Mapping[str, str]) -> tuple[Deployed, ...]:

@@ -39,7 +39,7 @@ def test_nothing_found_says_what_was_looked_at(tmp_path: Path, capsys: Captured)
 
     assert cli.exit_code(["diagnose", "--log", str(path)]) == 0
     assert capsys.readouterr().out.startswith(
-        "nothing found (16 rules, 0 connectors, 1 services, 1 log entries"
+        "nothing found (17 rules, 0 connectors, 1 services, 1 log entries"
     )
 
 

@@ -309,6 +309,16 @@ CASES: Mapping[str, Case] = {
         ((logged(FLUSH), "cannot write how far it is"), (logged(OLD_FLUSH), "cannot write how far it is")),
         (logged(INTERRUPTED), logged(FLUSH, ago_s=200)),
     ),
+    "service_down": Case(
+        (
+            (
+                lab(services=(service(state="exited", exit_code=137),)),
+                "connect is exited (exit code 137, killed)",
+            ),
+            (lab(services=(service(), service("broker2", "broker", state="paused"))), "broker2 is paused"),
+        ),
+        (lab(services=(service(), service("prometheus", "other", state="exited"))),),
+    ),
     "log_directory": Case(
         (
             (logged(MKDIR), "/sys/logs"),

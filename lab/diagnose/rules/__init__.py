@@ -23,6 +23,7 @@ from lab.diagnose.rules import (
     record_too_large,
     replication_factor,
     security_protocol,
+    service_down,
     topic_key,
     unknown_topic,
 )
@@ -48,5 +49,6 @@ RULES: Final[dict[str, Rule]] = {
         unknown_topic,
         flush_timeout,
         log_directory,
+        service_down,
     )
 }
