@@ -113,6 +113,7 @@ def test_a_record_too_large_for_mm2_and_then_for_the_target(lab: Lab, topic: str
     lab.target.wait_for_records(topic, at_least=sent, timeout_s=RECORDS_ARRIVE_S)
     flows(lab, topic, topic)
     doctor.says_nothing()
+    lab.connect.forget(SOURCE)
     lab.source.delete_topics(topic)  # the next scenario mirrors all that there is
 
 

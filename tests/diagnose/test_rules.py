@@ -132,6 +132,12 @@ UNKNOWN = (
     "id 2314 "
     ": {{{topic}=UNKNOWN_TOPIC_OR_PARTITION}} (org.apache.kafka.clients.NetworkClient)"
 )
+UNFETCHED = (
+    "[2026-11-19 11:59:55,001] WARN [mirror|task-0] [Consumer clientId=c, groupId=null] Received unknown "
+    "topic or "
+    "partition error in fetch for partition gone-0 "
+    "(org.apache.kafka.clients.consumer.internals.FetchCollector)"
+)
 FLUSH = (
     "[2026-11-19 11:59:55,001] ERROR [mirror|task-0|offsets] WorkerSourceTask{id=mirror-0} Timed out "
     "waiting to "
@@ -157,6 +163,11 @@ LOG_DIRS = (
     "(kafka.log.LogManager)"
 )
 HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
+PROPERTIES = {
+    "clusters": "source, target",
+    "source.bootstrap.servers": "a:1",
+    "target.bootstrap.servers": "b:1",
+}
 SYNCS = {"sync.group.offsets.enabled": "true"}
 
 
@@ -235,19 +246,13 @@ CASES: Mapping[str, Case] = {
         (
             (lab(connector(take="topics", topic="orders")), "takes all topics"),
             (lab(connector(**{"topics.included": "orders"})), "topics.included"),
-            (
-                lab(
-                    properties={
-                        "clusters": "source, target",
-                        "source.bootstrap.servers": "a:1",
-                        "target.bootstrap.servers": "b:1",
-                        "source->target.topic": "orders",
-                    }
-                ),
-                "takes all topics",
-            ),
+            (lab(properties={**PROPERTIES, "source->target.topic": "orders"}), "takes all topics"),
+            (lab(properties={**PROPERTIES, "source->target.topics.include": "orders"}), "takes all topics"),
         ),
-        (lab(connector(**{"topic.creation.default.partitions": "3", "topics.exclude": "a"})),),
+        (
+            lab(connector(**{"topic.creation.default.partitions": "3", "topics.exclude": "a"})),
+            lab(properties={**PROPERTIES, "source->target.topics": "orders", "topics.exclude": "a"}),
+        ),
     ),
     "replication_factor": Case(
         (
@@ -290,7 +295,8 @@ CASES: Mapping[str, Case] = {
     ),
     "unknown_topic": Case(
         (
-            (logged(UNKNOWN.format(topic="gone"), times=3), 'has no topic "gone"'),
+            (logged(UNKNOWN.format(topic="gone"), times=3), 'cluster "target" has no topic "gone"'),
+            (logged(UNFETCHED, times=3), 'cluster "source" has no topic "gone"'),
             (
                 lab(
                     services=(service(written=log(*([UNKNOWN.format(topic="orders")] * 3))),),

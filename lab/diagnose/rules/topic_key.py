@@ -1,6 +1,7 @@
 """A key that MM2 does not know, such as `topic` for `topics`: it is ignored, and every topic is mirrored."""
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Final
 
 from lab import mm2_dedicated
@@ -41,14 +42,16 @@ def _of_file(seen: Observation) -> Iterator[Finding]:
         unknown = list(mm2_dedicated.unknown(seen.properties))
     except BadInput:
         return  # another trouble: it does not name two clusters
+    flows = [f"{a}->{b}." for a, b in permutations(mm2_dedicated.clusters(seen.properties), 2)]
     for key, hint in unknown:
-        prefix, _, rest = key.rpartition(".")
-        meant = next((name for name in _MEANT.values() if rest.startswith(name[:5]) and "->" in prefix), "")
-        misspelt = bool(meant) and f"{prefix}.{meant}" not in seen.properties
-        everything = f', and without "{prefix}.{meant}" it takes all {meant}' if misspelt else ""
+        flow = next((flow for flow in flows if key.startswith(flow)), "")
+        rest = key.removeprefix(flow)
+        meant = next((flow + name for name in _MEANT.values() if flow and rest.startswith(name[:5])), "")
+        misspelt = bool(meant) and meant not in seen.properties
+        everything = f', and without "{meant}" it takes all {meant.removeprefix(flow)}' if misspelt else ""
         yield Finding(
             likelihood=Likelihood.CERTAIN,
             what=f'MM2\'s properties have the key "{key}", which it ignores{everything}',
             evidence=(f"{key}={seen.properties[key]}",),
-            remedy=f'write "{prefix}.{meant}" in the file and restart MM2' if misspelt else hint,
+            remedy=f'write "{meant}" in the file and restart MM2' if misspelt else hint,
         )

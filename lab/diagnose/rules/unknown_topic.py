@@ -12,8 +12,8 @@ from lab.diagnose.finding import Finding, Likelihood
 from lab.diagnose.observation import Observation, Said
 
 _SAID: Final = re.compile(
-    r"(?P<client>Producer|Consumer) clientId=.*[{ ](?P<topic>[\w.-]+)=(?:UNKNOWN_TOPIC_OR_PARTITION|"
-    r"LEADER_NOT_AVAILABLE)"
+    r"(?P<client>Producer|Consumer) clientId=.*(?:[{ ](?P<topic>[\w.-]+)=(?:UNKNOWN_TOPIC_OR_PARTITION|"
+    r"LEADER_NOT_AVAILABLE)|unknown topic or partition error in fetch for partition (?P<fetched>[\w.-]+)-\d)"
 )
 _OFTEN: Final = 3
 _AT_TARGET: Final = (
@@ -28,11 +28,15 @@ _AT_SOURCE: Final = (
 
 def look(seen: Observation) -> Iterator[Finding]:
     said = seen.said(_SAID)
-    for client, topic in dict.fromkeys((s.match["client"], s.match["topic"]) for s in said):
-        its = [s for s in said if (s.match["client"], s.match["topic"]) == (client, topic)]
+    for client, topic in dict.fromkeys(map(_what, said)):
+        its = [s for s in said if _what(s) == (client, topic)]
         # a log that somebody kept may be of lines that were picked out
         if len(its) >= _OFTEN or its[0].entry.at is None or its[0].service.until is None:
             yield _judge(seen, topic, "target" if client == "Producer" else "source", its)
+
+
+def _what(said: Said) -> tuple[str, str]:
+    return said.match["client"], said.match["topic"] or said.match["fetched"]
 
 
 def _judge(seen: Observation, topic: str, side: str, its: list[Said]) -> Finding:
