@@ -27,6 +27,7 @@ LAYERS = (
         "connectors",
         "dedicated",
         "images",
+        "api_check",
         "workload",
         "consuming",
         "evidence",
