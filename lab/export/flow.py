@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lab.errors import LabError
-from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, has_work
+from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, has_work, says_again
 from lab.mm2 import Connector
 
 MM2_FILE: Final = "mm2.properties"
@@ -154,9 +154,10 @@ def _writing_to_target(connector: Connector, one_cluster: Callable[[str, str], b
 
 def _without_what_holds_anyway(connector: Connector) -> Connector:
     """Workers of all other forms leave bytes as they are, and whatever is switched off is not here."""
-    anyway = ("enabled", *CONVERTERS)
-    config = {k: v for k, v in connector.config.items() if k not in anyway or v != DEFAULTS[k]}
-    return replace(connector, config=config)
+    config = connector.config
+    said = {k: v for k, v in config.items() if k not in CONVERTERS or v != DEFAULTS[k]}
+    said.pop("enabled", None)
+    return replace(connector, config={k: v for k, v in said.items() if not says_again(config, k)})
 
 
 def _refuse(connectors: Sequence[Connector]) -> None:

@@ -18,9 +18,10 @@ IDENTITY: Final = ("name", "connector.class", "source.cluster.alias", "target.cl
 # Settings of the worker that stand among those of its cluster; no connector looks at them.
 STORAGE: Final = ("offset.storage.", "config.storage.", "status.storage.")
 
+_CLIENTS: Final = ("producer", "consumer", "admin")
 _OF_BOTH: Final = (
     *("topics", "topic.filter.", "offset-syncs.topic.location", "emit.offset-syncs.enabled"),
-    *("consumer.poll.timeout.millis", "tasks.max"),
+    *("consumer.poll.timeout.millis", "tasks.max", "enabled"),
 )
 _OF_SOURCE: Final = (
     *("config.properties.", "config.property.filter.", "replication.factor", "use.incremental.alter.configs"),
@@ -71,6 +72,7 @@ def meaning(connector: Connector) -> Meaning:
         if key not in IDENTITY
         and reads(connector.connector_class, key)
         and value != DEFAULTS.get(key)
+        and not says_again(connector.config, key)
         and not key.startswith(tuple(f"{side}.cluster.{kind}" for side in SIDES for kind in STORAGE))
     }
     return Meaning(
@@ -86,10 +88,22 @@ def reads(connector_class: str, key: str) -> bool:
     return not key.startswith(_NOT_READ[connector_class])
 
 
+def says_again(config: Mapping[str, str], key: str) -> bool:
+    """Whether a key gives one client what its cluster's settings give to all: a dedicated MM2 writes both."""
+    side, _, rest = key.partition(".")
+    client, _, setting = rest.partition(".")
+    return side in SIDES and client in _CLIENTS and config.get(f"{side}.cluster.{setting}") == config[key]
+
+
 def has_work(connector: Connector) -> bool:
-    """Whether it is not switched off: MM2 then gives it no tasks, as if it were not there."""
-    switch = _SWITCHES.get(connector.connector_class, "")
-    return "false" not in (connector.config.get(switch), connector.config.get("enabled"))
+    """Whether it is not switched off: MM2 then gives it no tasks, as if it were not there.
+
+    Heartbeats go on where a flow is not enabled; a dedicated MM2 sends them the other way by that.
+    """
+    cls, config = connector.connector_class, connector.config
+    return not any(
+        config.get(key) == "false" for key in ("enabled", _SWITCHES.get(cls, "")) if reads(cls, key)
+    )
 
 
 def same(some: Iterable[Connector], others: Iterable[Connector]) -> bool:

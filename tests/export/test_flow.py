@@ -91,6 +91,13 @@ def test_what_is_not_mm2s_or_switched_off_is_told() -> None:
     )
 
 
+def test_heartbeats_go_on_where_a_flow_is_not_enabled() -> None:
+    flow = flow_of(all_three(enabled="false"))
+
+    assert [connector.connector_class for connector in flow.connectors] == [HEARTBEAT]
+    assert flow.connectors == flow_of([connector(HEARTBEAT)]).connectors
+
+
 def test_nothing_is_no_flow() -> None:
     with pytest.raises(LabError, match="no connector of MM2 runs that could be exported"):
         flow_of([])
@@ -134,6 +141,16 @@ def test_what_holds_anyway_makes_no_difference() -> None:
 
     assert same(said, all_three())
     assert not same(said, all_three(**{"replication.policy.separator": "_"}))
+
+
+def test_what_a_client_is_told_again_makes_no_difference() -> None:
+    """A dedicated MM2 gives its connectors each cluster's settings for each of three clients too."""
+    again = all_three(**{"source.consumer.bootstrap.servers": "a1:9092,a2:9092"})
+    other = all_three(**{"source.consumer.bootstrap.servers": "a2:9092"})
+
+    assert same(again, all_three())
+    assert flow_of(again) == flow_of(all_three())
+    assert not same(other, all_three())
 
 
 def test_a_key_counts_where_it_is_read() -> None:

@@ -34,6 +34,8 @@ public final class Check {
             "Pod", Pod.class,
             "Secret", Secret.class);
 
+    private static final String NAME = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+
     // Anything else than what is asked for is refused, as an API server does: no "1" for 1, and no 1 for "1".
     static final ObjectMapper STRICT = strict();
 
@@ -81,8 +83,11 @@ public final class Check {
             Swallowed.find(document, STRICT.valueToTree(resource), "", found);
             Graph.check(resource, "", found);
             String version = HasMetadata.getApiVersion(type);
-            if (!version.equals(resource.getApiVersion())) {
+            if (!version.equals(document.path("apiVersion").asText())) { // the class fills in what is not there
                 found.add("apiVersion: not " + version);
+            }
+            if (!document.path("metadata").path("name").asText().matches(NAME)) {
+                found.add("metadata.name: not of the form " + NAME);
             }
             if (resource instanceof KafkaMirrorMaker2 mirrorMaker) {
                 Operator.check(mirrorMaker, found);

@@ -21,9 +21,6 @@ final class Operator {
     private static final List<String> PARAMETERS = list(AbstractConnectorSpec.FORBIDDEN_PARAMETERS);
 
     static void check(KafkaMirrorMaker2 resource, List<String> found) {
-        if (resource.getMetadata() == null || resource.getMetadata().getName() == null) {
-            found.add("metadata.name: is missing");
-        }
         if (resource.getSpec() == null || resource.getSpec().getClusters() == null
                 || resource.getSpec().getMirrors() == null || resource.getSpec().getConnectCluster() == null) {
             found.add("spec: needs connectCluster, clusters and mirrors");
