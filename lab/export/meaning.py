@@ -19,6 +19,7 @@ IDENTITY: Final = ("name", "connector.class", "source.cluster.alias", "target.cl
 STORAGE: Final = ("offset.storage.", "config.storage.", "status.storage.")
 
 _CLIENTS: Final = ("producer", "consumer", "admin")
+# Beginnings of keys that not all three read: source and checkpoint connectors, and each kind alone.
 _OF_BOTH: Final = (
     *("topics", "topic.filter.", "offset-syncs.topic.location", "emit.offset-syncs.enabled"),
     *("consumer.poll.timeout.millis", "tasks.max", "enabled"),
