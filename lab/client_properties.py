@@ -124,7 +124,24 @@ def _unescaped(text: str) -> str:
     def plain(match: re.Match[str]) -> str:
         return chr(int(match[1], 16)) if match[1] else special.get(match[2], match[2])
 
-    return re.sub(r"\\(?:u([0-9A-Fa-f]{4})|(.))", plain, text, flags=re.DOTALL)
+    found = re.sub(r"\\(?:u([0-9A-Fa-f]{4})|(.))", plain, text, flags=re.DOTALL)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # escapes are UTF-16
+
+
+def property_line(key: str, value: str) -> str:
+    """One property as java.util.Properties reads it, also in Latin 1: Kafka's programs open files so."""
+    return f"{_escaped(key, also='=: ')}={_escaped(value)}"
+
+
+def _escaped(text: str, *, also: str = "") -> str:
+    special = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
+    special |= {letter: f"\\{letter}" for letter in also}
+    found = "".join(special.get(letter, letter) for letter in text)
+    if found[:1] in (" ", "#", "!"):
+        found = "\\" + found
+    units = found.encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[n : n + 2]) for n in range(0, len(units), 2))
+    return "".join(chr(code) if 0x20 <= code < 0x7F else f"\\u{code:04x}" for code in codes)
 
 
 def translate(properties: Mapping[str, str], folder: Path) -> tuple[ClientProperties, list[str]]:
@@ -159,16 +176,8 @@ def _sasl(properties: Mapping[str, str], _: Path) -> Part:
     if not properties.get("security.protocol", "").upper().startswith("SASL_"):
         return {}, {}
     mechanism = properties.get("sasl.mechanism", "GSSAPI")
-    if mechanism not in _MODULES:
-        raise ValueError(f'sasl.mechanism "{mechanism}" is not one of {", ".join(_MODULES)}')
     jaas = properties.get("sasl.jaas.config", "")
-    match = _JAAS.fullmatch(jaas)
-    if match is None or match["module"] != _MODULES[mechanism]:
-        raise ValueError(f"sasl.jaas.config is not of the form {_MODULES[mechanism]} required …;")
-    options = {
-        name: re.sub(r"\\(.)", r"\1", double) or single or bare
-        for name, double, single, bare in _OPTION.findall(match["options"])
-    }
+    options = login_options(jaas, mechanism)
     if set(options) != {"username", "password"}:
         raise ValueError(
             f"sasl.jaas.config has {', '.join(options) or 'no options'}, not username and password"
@@ -178,6 +187,25 @@ def _sasl(properties: Mapping[str, str], _: Path) -> Part:
         "sasl.username": options["username"],
         "sasl.password": options["password"],
     }
+
+
+def login_options(jaas: str, mechanism: str) -> dict[str, str]:
+    """What a line of sasl.jaas.config gives to the login module of a mechanism that is known here."""
+    if mechanism not in _MODULES:
+        raise ValueError(f'sasl.mechanism "{mechanism}" is not one of {", ".join(_MODULES)}')
+    match = _JAAS.fullmatch(jaas)
+    if match is None or match["module"] != _MODULES[mechanism]:
+        raise ValueError(f"sasl.jaas.config is not of the form {_MODULES[mechanism]} required …;")
+    return {
+        name: re.sub(r"\\(.)", r"\1", double) or single or bare
+        for name, double, single, bare in _OPTION.findall(match["options"])
+    }
+
+
+def login_line(mechanism: str, username: str, password: str) -> str:
+    """sasl.jaas.config of a user with a password."""
+    quoted = (re.sub(r'(["\\])', r"\\\1", text) for text in (username, password))
+    return '{} required username="{}" password="{}";'.format(_MODULES[mechanism], *quoted)
 
 
 def _host_name(properties: Mapping[str, str], _: Path) -> Part:

@@ -19,6 +19,7 @@ LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 _TERMINATE_S: Final = 5.0
+_NOT_STARTED: Final = (125, 126, 127)  # docker's own exit codes: nothing of the image ran
 
 
 class EngineError(LabError):
@@ -61,6 +62,17 @@ def docker(*args: str) -> str:
     """One docker command's stdout; its stderr becomes the error."""
     with _translated(f"docker {args[0]}"):
         return str(run_docker([*DockerClient().docker_cmd, *args]))
+
+
+def run_once(image: str, *, stdin: str) -> tuple[int, str]:
+    """Let an image's program read a text, reach nothing, and end: its exit code and what it printed."""
+    options = ("--rm", "--interactive", "--network", "none", "--label", f"{LABEL}=true")
+    done = subprocess.run(
+        ["docker", "run", *options, image], input=stdin, capture_output=True, text=True, check=False
+    )
+    if done.returncode in _NOT_STARTED:
+        raise EngineError(f"docker run failed: {_last(done.stderr.splitlines())}", output=done.stderr)
+    return done.returncode, done.stdout
 
 
 def containers(project: str | None = None) -> list[Container]:

@@ -63,6 +63,11 @@ def wanted(kafka_version: str, topology: Topology | None = None) -> list[Image]:
     ]
 
 
+def of_kind(kind: str, kafka_version: str) -> Image:
+    """One image by itself, such as one that no topology starts."""
+    return next(image for image in wanted(kafka_version) if image.kind == kind)
+
+
 def _kinds(topology: Topology) -> set[str]:
     return {kind for service in topology.services.values() for kind in _KIND.findall(service.image)}
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.export import documents, properties, strimzi
+from lab.export.meaning import differing
 from lab.harness import Lab
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.connector_files import CPC, HBC, MSC, SOURCE, TARGET, count, mm2, write, write_records
@@ -84,6 +86,18 @@ def test_an_edited_file_is_deployed_again_and_goes_on(lab: Lab, mirrored: str, t
     assert said(lab, "redeploy", file) == {mirrored: "deployed"}
     write_records(lab, mirrored, 5)
     assert arrived(lab, mirrored, 30) == 30, "it went on from where it was"
+
+
+def test_what_is_deployed_is_had_as_a_resource_of_strimzi(lab: Lab, mirrored: str, tmp_path: Path) -> None:
+    said(lab, "deploy", write(tmp_path, lab, MSC, mirrored, topics=mirrored, **{"offset.lag.max": "0"}))
+
+    done = mm2(lab, "export", mirrored, "--strimzi", "--check")
+
+    assert done.code == 0, done.err
+    deployed = [connector for connector in lab.deployed() if connector.name == mirrored]
+    assert differing(strimzi.read(documents.read(done.out)), deployed) == []
+    as_file = mm2(lab, "export", mirrored, "--properties")
+    assert differing(properties.read(as_file.out), deployed) == []
 
 
 def test_a_failed_task_is_not_deployed_and_is_repaired(lab: Lab, mirrored: str, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.topology("dedicated-tls")
 TOPIC, REMOTE = "orders", "source.orders"  # the file's topic; it is gone when the lab is restored
 CANARY = "canary-5f0e9d71"
 PROCESSES = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'"
+FORMS = ("strimzi", "configmap", "pod", "properties")
 Place = Callable[[], str]
 
 
@@ -64,6 +65,7 @@ def places(lab: Lab, run: Run) -> Mapping[str, Place]:
         "Prometheus": lambda: ask(lab, "prometheus", "/api/v1/status/config", "/api/v1/targets"),
         "lab status": lambda: lab_command("status", "--json", "--name", lab.name).out,
         "lab mm2 status": lambda: lab_command("mm2", "status", "--json", "--name", lab.name).out,
+        **{f"lab mm2 export --{form}": partial(exported, lab, form) for form in FORMS},
         "evidence": lambda: evidence(lab, run),
     }
 
@@ -85,6 +87,10 @@ def ask(lab: Lab, service: str, *paths: str) -> str:
     return "".join(
         httpx.get(f"http://{lab.address(service)}{path}").raise_for_status().text for path in paths
     )
+
+
+def exported(lab: Lab, form: str) -> str:
+    return lab_command("mm2", "export", f"--{form}", "--json", "--name", lab.name).out
 
 
 def evidence(lab: Lab, run: Run) -> str:
@@ -132,6 +138,7 @@ def test_the_same_search_finds_what_is_planted(used: Lab, run: Run) -> None:
         "Prometheus": "mirror-maker:9404",
         "lab status": "source-1",
         "lab mm2 status": "MirrorSourceConnector",
+        **{f"lab mm2 export --{form}": "secrets" for form in FORMS},
     }
     assert {name: text in seen[name] for name, text in known.items()} == dict.fromkeys(known, True)
 

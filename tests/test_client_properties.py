@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from lab.client_properties import ClientProperties, parse, read, read_consumers
+from lab.client_properties import (
+    ClientProperties,
+    login_line,
+    login_options,
+    parse,
+    property_line,
+    read,
+    read_consumers,
+)
 from lab.errors import BadInput
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -44,6 +52,31 @@ def refusal(folder: Path, text: str) -> str:
 )
 def test_files_are_read_as_java_reads_them(text: str, properties: dict[str, str]) -> None:
     assert parse(text) == properties
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("a", "b", "a=b"),
+        ("a", "b c ", "a=b c "),
+        ("a", " b", "a=\\ b"),
+        ("a b:c=d", "e=f:g", "a\\ b\\:c\\=d=e=f:g"),
+        ("#a", "!b", "\\#a=\\!b"),
+        ("a", "b\\c\n\td", "a=b\\\\c\\n\\td"),
+        ("a", "é\U0001f600", "a=\\u00e9\\ud83d\\ude00"),
+        ("source->target.topics", ".*", "source->target.topics=.*"),
+    ],
+)
+def test_a_property_is_written_as_java_reads_it(key: str, value: str, line: str) -> None:
+    assert property_line(key, value) == line
+    assert parse(line) == {key: value}
+
+
+def test_a_login_is_written_as_it_is_read() -> None:
+    line = login_line("PLAIN", 'a"n\\n', "${file:/x:y}")
+
+    assert line == rf'{PLAIN} required username="a\"n\\n" password="${{file:/x:y}}";'
+    assert login_options(line, "PLAIN") == {"username": 'a"n\\n', "password": "${file:/x:y}"}
 
 
 def test_nothing_given_is_a_plain_connection(tmp_path: Path) -> None:

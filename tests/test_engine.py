@@ -78,6 +78,25 @@ def test_what_docker_refuses_is_one_line(scripted: Script) -> None:
     assert caught.value.message == "docker ps failed: Error: no such thing"
 
 
+def test_an_image_reads_a_text_without_a_network_and_ends(scripted: Script) -> None:
+    log = scripted('echo "$@"; cat; exit 1')
+
+    code, told = engine.run_once("mirror-lab/strimzi:1", stdin="a: b\n")
+
+    assert log
+    assert (code, told) == (
+        1,
+        "run --rm --interactive --network none --label io.mirror-lab=true mirror-lab/strimzi:1\na: b\n",
+    )
+
+
+def test_an_image_that_does_not_start_is_an_error(scripted: Script) -> None:
+    scripted('echo "No such image: x" >&2; exit 125')
+
+    with pytest.raises(EngineError, match="docker run failed: No such image: x"):
+        engine.run_once("x", stdin="")
+
+
 def test_removal_is_by_label_and_counts(scripted: Script) -> None:
     noted = scripted(
         """case "$1 $2" in

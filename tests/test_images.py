@@ -43,6 +43,12 @@ def test_without_a_topology_all_images_are_wanted() -> None:
     assert {"kafka", "spark"} <= set(sources())
 
 
+def test_the_image_that_checks_exports_is_no_topologys() -> None:
+    assert images.of_kind("strimzi", VERSION).tag == "mirror-lab/strimzi:0.48.0"
+    for name in topology.names():
+        assert "strimzi" not in {image.kind for image in wanted(VERSION, topology.load(name))}
+
+
 def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_REGISTRY", "registry.example:5000/")
 

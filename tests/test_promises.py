@@ -16,7 +16,7 @@ from lab.project import ROOT
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
     *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_dedicated"),
-    "mm2_problems",
+    *("export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
     *("http", "metrics", "rest", "connect"),
@@ -27,6 +27,7 @@ LAYERS = (
         "connectors",
         "dedicated",
         "images",
+        "api_check",
         "workload",
         "consuming",
         "evidence",
@@ -59,7 +60,7 @@ HOMES = {
     },
     "typer": {"cli"},
     "rich": {"cli"},
-    "yaml": {"topology"},
+    "yaml": {"topology", "export"},  # one reads its files, the other writes documents for Kubernetes
     "tenacity": {"wait"},
     "pytest": set(),
 }

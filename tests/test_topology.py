@@ -58,6 +58,17 @@ def test_worker_settings_are_looked_up_by_their_config_key(valid: Topology) -> N
     assert valid.worker_bootstrap() == "broker:29092"
 
 
+def test_worker_settings_are_given_by_the_beginning_of_their_keys(tmp_path: Path) -> None:
+    more = "CONNECT_KEY_CONVERTER: Json, CONNECT_KEY_CONVERTER_SCHEMAS_ENABLE: 'true', CONNECT_A__B___C: x, "
+    found = read(write(tmp_path, "json", VALID.replace("CONNECT_OFFSET_F", more + "CONNECT_OFFSET_F")))
+
+    assert found.worker_settings("key.converter", "a_b") == {
+        "key.converter": "Json",
+        "key.converter.schemas.enable": "true",
+        "a_b-c": "x",
+    }
+
+
 def test_variables_are_what_the_environment_leaves_open_and_no_ports(valid: Topology, tmp_path: Path) -> None:
     assert valid.variables == {}
 

@@ -99,6 +99,16 @@ def line(text: str) -> None:
     results.print(escape(text), soft_wrap=True)
 
 
+def raw(text: str) -> None:
+    """A document for another program: as it is, whatever the terminal."""
+    sys.stdout.write(text)
+
+
+def remark(text: str) -> None:
+    """Something to know about a result; talk, so that it never gets into a document."""
+    talk.print(f"[dim]note:[/dim] {escape(text)}", soft_wrap=True)
+
+
 def suggest(command: str, why: str) -> None:
     """The command that most people want next; talk, not a result."""
     talk.print(f"[dim]next:[/dim] [bold]{escape(command)}[/bold] [dim]{escape(why)}[/dim]", soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lab.cli import console, mm2_states
+from lab.cli import console, mm2_export, mm2_states
 from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
 from lab.errors import BadInput, LabError
@@ -17,6 +17,7 @@ from lab.mm2_status import Status
 
 app = typer.Typer(no_args_is_help=True)
 mm2_states.register(app)
+mm2_export.register(app)
 
 
 def register(program: typer.Typer) -> None:

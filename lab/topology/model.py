@@ -191,6 +191,14 @@ class Topology:
             return self.services[worker].environment.get(variable)
         return None
 
+    def worker_settings(self, *prefixes: str) -> dict[str, str]:
+        """The settings of the Connect workers whose keys begin so, as their variables say them."""
+        environment = self.services[self.workers[0]].environment if self.workers else {}
+        told = {
+            _dotted(n.removeprefix("CONNECT_")): v for n, v in environment.items() if n.startswith("CONNECT_")
+        }
+        return {key: value for key, value in told.items() if key.startswith(prefixes)}
+
     def worker_bootstrap(self) -> str:
         """The cluster to which the Connect workers belong, and to which they produce by default."""
         return self.worker_setting("bootstrap.servers") or ""
@@ -201,6 +209,12 @@ class Topology:
                 f'topology "{self.name}" runs with Kafka {self.roles.kafka}, not with {version}',
                 "Kafka 4 has no ZooKeeper" if version.startswith("4") else 'see "lab list"',
             )
+
+
+def _dotted(variable: str) -> str:
+    """The key that a variable stands for, as in the images that people know: `_` is a dot, `__` is `_`."""
+    words = variable.lower().replace("___", "-").split("__")
+    return "_".join(word.replace("_", ".") for word in words)
 
 
 def interpolate(text: str, values: Mapping[str, object]) -> str:
