@@ -65,6 +65,7 @@ def places(lab: Lab, run: Run) -> Mapping[str, Place]:
         "Prometheus": lambda: ask(lab, "prometheus", "/api/v1/status/config", "/api/v1/targets"),
         "lab status": lambda: lab_command("status", "--json", "--name", lab.name).out,
         "lab mm2 status": lambda: lab_command("mm2", "status", "--json", "--name", lab.name).out,
+        "lab diagnose": lambda: lab_command("diagnose", "--json", "--name", lab.name).out,
         **{f"lab mm2 export --{form}": partial(exported, lab, form) for form in FORMS},
         "evidence": lambda: evidence(lab, run),
     }
@@ -138,6 +139,7 @@ def test_the_same_search_finds_what_is_planted(used: Lab, run: Run) -> None:
         "Prometheus": "mirror-maker:9404",
         "lab status": "source-1",
         "lab mm2 status": "MirrorSourceConnector",
+        "lab diagnose": "looked_at",
         **{f"lab mm2 export --{form}": "secrets" for form in FORMS},
     }
     assert {name: text in seen[name] for name, text in known.items()} == dict.fromkeys(known, True)
