@@ -112,7 +112,8 @@ def test_a_folder_that_cannot_be_written(lab: Lab, doctor: Doctor) -> None:
     flows(lab, TOPIC, REMOTE)
 
     lab.shell(BROKER, f"chmod 500 {DATA}")
-    lab.target.create_topic("unwritten", partitions=6, replicas=1)
+    create = "--create --topic unwritten --partitions 6 --replication-factor 1"
+    lab.shell("kafka1", f"kafka-topics.sh --bootstrap-server kafka1:9092 {create}")
     found = doctor.says("log_directory")
     assert (BROKER in found.what, DATA in found.what) == (True, True)
     give_back(lab)

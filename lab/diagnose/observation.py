@@ -65,7 +65,7 @@ class Cluster:
     """A cluster as it answers on this host."""
 
     alias: str
-    brokers: int = 0  # that answer
+    brokers: int = 0  # that it has, whether each is up or not
     topics: Mapping[str, Topic] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)  # states, in lower case
     error: str = ""  # why it could not be asked

@@ -68,7 +68,7 @@ def _cluster(lab: Parts, alias: str) -> Cluster:
         layout = cluster.layout()
         return Cluster(
             alias=alias,
-            brokers=len(cluster.brokers()),
+            brokers=max(len(cluster.brokers()), len(lab.topology.roles.clusters[alias])),
             topics={
                 name: Topic(partitions=t.partitions, replicas=t.replicas, leaderless=t.leaderless)
                 for name, t in layout.items()
