@@ -1,6 +1,8 @@
 # `make up` takes a bare machine to two mirrored clusters; `make test` proves everything.
 PYTHON ?= python3
 VENV := .venv
+# how many topologies scenarios/ runs at a time: most of a scenario is waiting for what runs in containers
+WORKERS ?= 2
 LAB := $(VENV)/bin/lab
 INSTALLED := $(VENV)/installed
 # what format, lint and types look at
@@ -26,7 +28,7 @@ test: check scenarios ## everything: tests/ without containers, then scenarios/ 
 scenarios: $(INSTALLED)
 	@$(LAB) doctor --fix
 	@$(LAB) images
-	$(VENV)/bin/pytest scenarios
+	$(VENV)/bin/pytest scenarios -n $(WORKERS) --durations 30
 
 check: $(INSTALLED) ## format, lint, types and tests/; no containers
 	$(VENV)/bin/ruff format --check $(CODE)

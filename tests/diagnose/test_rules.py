@@ -148,6 +148,11 @@ OLD_FLUSH = (
     "waiting for "
     "producer to flush outstanding 1 messages (org.apache.kafka.connect.runtime.WorkerSourceTask:438)"
 )
+NO_REPLICAS = (
+    "[2026-11-19 11:59:55,001] WARN [Producer clientId=source-mm2-source->target-offsets] Got error produce "
+    "response with correlation id 301 on topic-partition {topic}, retrying (2147483493 attempts left). Error: "
+    "NOT_ENOUGH_REPLICAS (org.apache.kafka.clients.producer.internals.Sender)"
+)
 INTERRUPTED = (
     "[2026-11-19 11:59:55,001] WARN [mirror|task-0] WorkerSourceTask{id=mirror-0} Interrupted while "
     "waiting for "
@@ -312,8 +317,19 @@ CASES: Mapping[str, Case] = {
         (logged(UNKNOWN.format(topic="gone")), logged(UNKNOWN.format(topic="gone"), times=3, ago_s=60)),
     ),
     "flush_timeout": Case(
-        ((logged(FLUSH), "cannot write how far it is"), (logged(OLD_FLUSH), "cannot write how far it is")),
-        (logged(INTERRUPTED), logged(FLUSH, ago_s=200)),
+        (
+            (logged(FLUSH), "cannot write how far it is"),
+            (logged(OLD_FLUSH), "cannot write how far it is"),
+            (
+                logged(NO_REPLICAS.format(topic="mm2-offsets.source.internal-17")),
+                "cannot write how far it is",
+            ),
+        ),
+        (
+            logged(INTERRUPTED),
+            logged(FLUSH, ago_s=200),
+            logged(NO_REPLICAS.format(topic="source.orders-1")),
+        ),
     ),
     "service_down": Case(
         (

@@ -1,7 +1,8 @@
 """A worker cannot write its offsets in time: after a crash MM2 would repeat what it mirrored since.
 
-Records may flow all the while. Until Kafka 2.8 the flush waited for the records too, and said so ("Failed to
-flush, timed out while waiting for producer to flush outstanding … messages").
+Records may flow all the while. Until Kafka 2.8 the flush waited for the records too, and said so ("Failed
+to flush, timed out while waiting for producer to flush outstanding … messages"). Kafka 3.9 may hang in one
+flush for ever, where only its producer tells why.
 """
 
 import re
@@ -17,6 +18,7 @@ _SAID: Final = re.compile(
     r"|Timed out while waiting for previous offset flush to complete"
     r"|Failed to flush, timed out while waiting for producer to flush outstanding"
     r"|Failed to (?:flush offsets to storage|commit offsets|flush offsets and/or records)"
+    r"|Got error produce response .* on topic-partition (?:mm2-offsets\..+\.internal|connect-offsets)-\d+, retrying"
 )
 _OFFSETS: Final = re.compile(r"mm2-offsets\..+\.internal|connect-offsets")
 _KEY: Final = "offset.flush.interval.ms"
