@@ -137,11 +137,13 @@ def test_offsets_that_cannot_be_written(lab: Lab, doctor: Doctor) -> None:
     """All three replicas must be in sync and one is down: records flow, and offsets are not kept."""
     lab.target.set_topic_config(OFFSETS, **{"min.insync.replicas": "3"})
     lab.project.stop(BROKER)
-    send(lab, TOPIC)
-    found = doctor.says("flush_timeout")
-    assert f"{BROKER} is exited" in found.evidence
-    flows(lab, TOPIC, REMOTE)
-    lab.project.start(BROKER, timeout_s=SERVICES_HEALTHY_S)
+    try:
+        send(lab, TOPIC)
+        found = doctor.says("flush_timeout")
+        assert f"{BROKER} is exited" in found.evidence
+        flows(lab, TOPIC, REMOTE)
+    finally:
+        lab.project.start(BROKER, timeout_s=SERVICES_HEALTHY_S)
     flows(lab, TOPIC, REMOTE)
     doctor.says_nothing()
     lab.target.set_topic_config(OFFSETS, **{"min.insync.replicas": None})

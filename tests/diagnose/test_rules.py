@@ -150,8 +150,8 @@ OLD_FLUSH = (
 )
 NO_REPLICAS = (
     "[2026-11-19 11:59:55,001] WARN [Producer clientId=source-mm2-source->target-offsets] Got error produce "
-    "response with correlation id 301 on topic-partition {topic}, retrying (2147483493 attempts left). Error: "
-    "NOT_ENOUGH_REPLICAS (org.apache.kafka.clients.producer.internals.Sender)"
+    "response with correlation id 301 on topic-partition {topic}, retrying (2147483493 attempts left). "
+    "Error: NOT_ENOUGH_REPLICAS (org.apache.kafka.clients.producer.internals.Sender)"
 )
 INTERRUPTED = (
     "[2026-11-19 11:59:55,001] WARN [mirror|task-0] WorkerSourceTask{id=mirror-0} Interrupted while "

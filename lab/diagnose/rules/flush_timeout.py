@@ -18,7 +18,7 @@ _SAID: Final = re.compile(
     r"|Timed out while waiting for previous offset flush to complete"
     r"|Failed to flush, timed out while waiting for producer to flush outstanding"
     r"|Failed to (?:flush offsets to storage|commit offsets|flush offsets and/or records)"
-    r"|Got error produce response .* on topic-partition (?:mm2-offsets\..+\.internal|connect-offsets)-\d+, retrying"
+    r"|Got error produce response .* on topic-partition (?:mm2-offsets\..+\.internal|connect-offsets)-\d+,"
 )
 _OFFSETS: Final = re.compile(r"mm2-offsets\..+\.internal|connect-offsets")
 _KEY: Final = "offset.flush.interval.ms"
