@@ -63,6 +63,11 @@ def wanted(kafka_version: str, topology: Topology | None = None) -> list[Image]:
     ]
 
 
+def tool(kind: str) -> Image:
+    """An image that no topology's service names, since containers of it come and go."""
+    return next(image for image in wanted(versions()["KAFKA_VERSION"]) if image.kind == kind)
+
+
 def _kinds(topology: Topology) -> set[str]:
     return {kind for service in topology.services.values() for kind in _KIND.findall(service.image)}
 
