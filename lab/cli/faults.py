@@ -78,7 +78,7 @@ def inject(
     """Break something and prove it. Without --for it lasts until "lab fault heal", or its limit."""
     fault = made(kind, setting or [])
     hold_s = seconds(for_) if for_ else None
-    limit_s = max(seconds(limit), 2 * hold_s) if hold_s else seconds(limit)
+    limit_s = seconds(limit)
     stays = hold_s is None and fault.lasts
     lab = Lab.attach(name)
     lab.run = run = Run.open(f"fault-{kind}", console.Steps(), topology=lab.topology.name, lab=lab.name)

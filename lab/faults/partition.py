@@ -47,7 +47,7 @@ class Partition:
             containers=tuple(box.id for box in side),
             doors=tuple(door for door in doors.values() if door is not None),
         )
-        return Partitioning(side, other, self.one_way, mark, inverse, _control(lab, side + other))
+        return Partitioning(side, other, self.one_way, mark, inverse, _controls(lab, side + other))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Partitioning:
     one_way: bool
     mark: Mark
     inverse: Rejoin
-    control: tuple[str, Door]  # a service on neither side
+    controls: tuple[tuple[str, Door], ...]  # services on neither side
 
     @property
     def what(self) -> str:
@@ -129,15 +129,15 @@ class Partitioning:
         for address, port in self.inverse.doors:
             if sidecar.agrees("netfault", "reach", address, port):
                 raise FaultNotObserved(f'service "{box.service}" still reaches {address}:{port}')
-        service, (address, port) = self.control
-        if not sidecar.agrees("netfault", "reach", address, port):
+        reached = (service for service, door in self.controls if sidecar.agrees("netfault", "reach", *door))
+        if (control := next(reached, None)) is None:
             raise FaultNotObserved(
-                f'service "{box.service}" does not reach {service} either', "what else is broken?"
+                f'service "{box.service}" reaches nobody on neither side', "what else is broken?"
             )
         dropped = _asked(sidecar, "netfault", "dropped", self.mark.id)
         if not int(dropped):
             raise FaultNotObserved(f'no packet of service "{box.service}" was dropped')
-        return f"{box.service}: {dropped} packets dropped, {service} reached"
+        return f"{box.service}: {dropped} packets dropped, {control} reached"
 
 
 def _asked(sidecar: Sidecar, *argv: str) -> str:
@@ -152,18 +152,19 @@ def _door(lab: Ground, box: Box) -> Door | None:
     return (box.addresses[0], str(ports[0].container)) if ports and box.addresses else None
 
 
-def _control(lab: Ground, hit: list[Box]) -> tuple[str, Door]:
-    """A service that must stay within reach, or the network as a whole could be what is broken."""
+def _controls(lab: Ground, hit: list[Box]) -> tuple[tuple[str, Door], ...]:
+    """Of these one must stay within reach, or the network as a whole could be what is broken."""
     services = {box.service for box in hit}
-    others = [
+    others = tuple(
         c.id for c in lab.containers() if c.service not in services and c.service in lab.topology.services
-    ]
-    for box in containers.look(tuple(others)):
-        if box.ready and box.health and (door := _door(lab, box)) is not None:
-            return box.service, door
-    raise BadInput(
-        "no healthy service is on neither side", "leave one out, which shows that the network is there"
     )
+    healthy = [box for box in containers.look(others) if box.ready and box.health]
+    found = tuple((box.service, door) for box in healthy if (door := _door(lab, box)) is not None)
+    if not found:
+        raise BadInput(
+            "no healthy service is on neither side", "leave one out, which shows that the network is there"
+        )
+    return found
 
 
 def _require_possible(lab: Ground, mark: Mark, image: str) -> None:

@@ -6,9 +6,9 @@ Not through a client library, which would try elsewhere, or again, and hide what
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Final
 
@@ -77,38 +77,37 @@ def round_trips(address: str, *, count: int, timeout_s: float) -> list[float]:
 def rate_up(address: str, *, at_least_bytes: int, timeout_s: float) -> float:
     """Bytes per second from here to the broker, by requests that are large; 0 if it does not answer."""
     request = kafka_request("x" * _LARGEST_TEXT)
-    return _rate(address, request, -(-at_least_bytes // len(request)), timeout_s, count_requests=True)
+    count = -(-at_least_bytes // len(request))
+    return _per_second(address, request, count, timeout_s, lambda _: count * len(request))
 
 
 def rate_down(address: str, node_id: str, *, at_least_bytes: int, timeout_s: float) -> float:
     """Bytes per second from the broker to here, by answers that are large; 0 if it does not answer."""
     request = describe_broker(node_id)
     size = 0
-    with _connected(address, timeout_s) as connection:
+    with _connected(address, timeout_s) as connection, suppress(OSError):
         if connection is not None:
             connection.sendall(request)
             size = len(_whole_answer(connection) or b"")
     if not size:
         return 0.0
-    return _rate(address, request, -(-at_least_bytes // size), timeout_s, count_requests=False)
+    return _per_second(address, request, -(-at_least_bytes // size), timeout_s, sum)
 
 
-def _rate(address: str, request: bytes, count: int, timeout_s: float, *, count_requests: bool) -> float:
+def _per_second(
+    address: str, request: bytes, count: int, timeout_s: float, moved: Callable[[list[int]], int]
+) -> float:
+    """All requests before the first answer is read: how long each takes on its way must not count."""
     with _connected(address, timeout_s) as connection:
         if connection is None:
             return 0.0
-        moved = 0
         begin = time.monotonic()
         try:
-            for _ in range(count):
-                connection.sendall(request)
-                answer = _whole_answer(connection)
-                if answer is None:
-                    return 0.0
-                moved += len(request) if count_requests else len(answer)
+            connection.sendall(request * count)
+            sizes = [len(_whole_answer(connection) or b"") for _ in range(count)]
         except OSError:
             return 0.0
-        return moved / max(time.monotonic() - begin, 1e-6)
+        return moved(sizes) / (time.monotonic() - begin) if all(sizes) else 0.0
 
 
 @contextmanager
