@@ -9,7 +9,6 @@ from typing import Final
 
 from lab import engine, images
 from lab.engine import EngineError
-from lab.project import kafka_version
 
 _FINE, _REFUSED = 0, 1
 _IMAGE: Final = "strimzi"
@@ -17,14 +16,14 @@ _IMAGE: Final = "strimzi"
 
 def build(on_line: Callable[[str], None]) -> None:
     """The image that checks, unless it is there."""
-    image = images.of_kind(_IMAGE, kafka_version())
+    image = images.tool(_IMAGE)
     if not image.is_current():
         images.build(image, on_line)
 
 
 def problems(text: str) -> list[str]:
     """Of YAML documents: "2: spec.clusters[0].tls.certs: no such field". No value is among them."""
-    code, told = engine.run_once(images.of_kind(_IMAGE, kafka_version()).tag, stdin=text)
+    code, told = engine.run_once(images.tool(_IMAGE).tag, stdin=text)
     if code not in (_FINE, _REFUSED):
         raise EngineError(f"the check of documents ended with exit code {code}", output=told)
     return told.splitlines()

@@ -63,9 +63,9 @@ def wanted(kafka_version: str, topology: Topology | None = None) -> list[Image]:
     ]
 
 
-def of_kind(kind: str, kafka_version: str) -> Image:
-    """One image by itself, such as one that no topology starts."""
-    return next(image for image in wanted(kafka_version) if image.kind == kind)
+def tool(kind: str) -> Image:
+    """An image that no topology's service names: containers of it come and go."""
+    return next(image for image in wanted(versions()["KAFKA_VERSION"]) if image.kind == kind)
 
 
 def _kinds(topology: Topology) -> set[str]:

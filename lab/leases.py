@@ -36,6 +36,11 @@ def env_file(name: str) -> Path:
     return state_folder() / "labs" / name / "lab.env"
 
 
+def faults_folder(name: str) -> Path:
+    """The journal of a lab's faults; there is none as long as there was no fault."""
+    return env_file(name).parent / "faults"
+
+
 def leased(name: str) -> dict[str, str] | None:
     """A lab's lease, or None when there is no such lab."""
     path = env_file(name)

@@ -25,6 +25,9 @@ CONNECTOR_RUNS_S: Final = 60.0
 FORGOTTEN_S: Final = 300.0  # a connector with its offsets, after its cluster was gone
 TOPIC_APPEARS_S: Final = 60.0
 RECORDS_ARRIVE_S: Final = 120.0
+ISR_FULL_S: Final = 120.0
+FAULT_SHOWS_S: Final = 30.0
+FAULT_LIMIT_S: Final = 600.0  # after which a fault is undone, whoever made it
 SPARK_ANSWERS_S: Final = 90.0
 
 

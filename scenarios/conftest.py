@@ -1,4 +1,4 @@
-"""The fixture `lab`, and the three ways in which a scenario ends.
+"""The fixture `lab`, and the ways in which a scenario ends.
 
 Scenarios of one topology share one lab, which starts with the first of them and goes after the last.
 With `--lab NAME` they use one that is running and never bring it down. With `-n` each topology has
@@ -16,12 +16,17 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from lab import harness, leases, monitoring
-from lab.errors import Interrupted, LabError
-from lab.harness import Lab, Wish
+from lab.errors import Interrupted, LabError, NotEnough
+from lab.faults import FaultNotPossible
+from lab.harness import Lab, Wish, breaking
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
+from scenarios.under_load import LINE, Line, table
 
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
+# A fault that did not happen proves nothing, and one that this kernel cannot make was not tried.
+INCONCLUSIVE, SKIPPED = "inconclusive", "skipped"
+_FROM_GOOD_TO_BAD = (HELD, SKIPPED, INCONCLUSIVE, BROKEN, LAB_BROKEN)
 _NAMED = re.compile(r'^pytestmark = pytest\.mark\.topology\("(.+)"\)', re.MULTILINE)
 _OUTCOME = pytest.StashKey[str]()
 _LABS = pytest.StashKey["Labs"]()
@@ -136,6 +141,7 @@ class Labs:
         before = lab.contents()
         yield
         if not self.interrupted or self._config.getoption("--lab") or self._config.getoption("--keep"):
+            breaking.heal(lab, "end of the scenario")
             lab.restore(before)
 
     def close(self) -> None:
@@ -186,9 +192,11 @@ def step(request: pytest.FixtureRequest, run: Run) -> Iterator[None]:
         _mark(request, request.node.name)
         yield
         _mark(request, None)
+        if "lab" in request.fixturenames:  # the next test must not find what this one left broken
+            breaking.heal(request.getfixturevalue("lab"), "end of the test")
         step.note = request.node.stash.get(_OUTCOME, f"{LAB_BROKEN}: no result")
     request.node.parent.stash.setdefault(_OUTCOMES, []).append(step.note)
-    if step.note != HELD and "lab" in request.fixturenames:
+    if not step.note.startswith((HELD, SKIPPED)) and "lab" in request.fixturenames:
         harness.save_evidence(request.getfixturevalue("lab"), run)
 
 
@@ -206,10 +214,21 @@ def topic(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """What this machine's kernel cannot do is skipped, visibly."""
+    try:
+        return (yield)
+    except FaultNotPossible as error:
+        pytest.skip(error.message)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed assertion breaks the claim; anything else that goes wrong breaks the lab."""
+    """A failed assertion breaks the claim; too little evidence, or a fault without proof, says nothing of it;
+    anything else that goes wrong breaks the lab.
+    """
     error = call.excinfo
     if error is not None:
         # What the failed test leaves behind would else be finalized anywhere, such as within ast.parse,
@@ -220,8 +239,11 @@ def pytest_runtest_makereport(
         outcome = HELD
     elif error.errisinstance(AssertionError):
         outcome = BROKEN
+    elif error.errisinstance(pytest.skip.Exception):
+        outcome = f"{SKIPPED}: {error.value}"
     else:
-        outcome = f"{LAB_BROKEN}: {error.value}"
+        kind = INCONCLUSIVE if error.errisinstance(NotEnough) else LAB_BROKEN
+        outcome = f"{kind}: {error.value}"
         if isinstance(error.value, LabError) and error.value.hint:
             report.sections.append(("hint", error.value.hint))
     if call.when == "call" or error is not None:
@@ -231,18 +253,31 @@ def pytest_runtest_makereport(
 
 
 def _badness(outcome: str) -> int:
-    return (HELD, BROKEN, LAB_BROKEN).index(outcome.partition(":")[0])
+    return _FROM_GOOD_TO_BAD.index(outcome.partition(":")[0])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many claims held, were broken, or could not be judged because the lab was."""
+    """How many claims held, were broken, or could not be judged."""
     outcomes = [
         dict(getattr(report, "user_properties", ())).get("outcome", "").partition(":")[0]
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", "") == "call" or getattr(report, "failed", False)
     ]
+    properties = [
+        dict(getattr(report, "user_properties", ()))
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+    ]
+    if lines := [Line(**found[LINE]) for found in properties if LINE in found]:
+        terminalreporter.section("faults under load")
+        terminalreporter.write_line(table(lines))
     terminalreporter.section("claims")
     terminalreporter.write_line(
-        ", ".join(f"{kind}: {outcomes.count(kind)}" for kind in (HELD, BROKEN, LAB_BROKEN))
+        ", ".join(
+            f"{kind}: {outcomes.count(kind)}"
+            for kind in _FROM_GOOD_TO_BAD
+            if kind in outcomes or kind in (HELD, BROKEN, LAB_BROKEN)
+        )
     )

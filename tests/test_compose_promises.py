@@ -1,5 +1,6 @@
 """What every topology promises: images of the lab, limits, health, labels, loopback, pinned versions."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -116,13 +117,20 @@ def test_a_service_says_when_it_is_healthy(body: dict[str, Any]) -> None:
     assert body["healthcheck"]["test"][:2] == ["CMD", "lab-healthy"]
 
 
+IN_MEMORY = {"type": "tmpfs", "device": "tmpfs"}
+
+
 @every_topology
 def test_a_topology_has_a_labelled_network_and_no_name_of_its_own(name: str) -> None:
     compose = document(COMPOSE / name / "compose.yaml")
 
     assert compose["networks"] == {"default": {"labels": {"io.mirror-lab": "true"}}}
     for volume in compose.get("volumes", {}).values():
-        assert volume == {"labels": {"io.mirror-lab": "true"}}
+        assert volume["labels"] == {"io.mirror-lab": "true"}
+        assert volume.get("driver_opts", IN_MEMORY) | {"o": ""} == IN_MEMORY | {"o": ""}, (
+            "nothing of the host"
+        )
+        assert volume.keys() <= {"labels", "driver_opts"}
     known = {"services", "networks", "volumes", "secrets"}
     assert {key for key in compose if not key.startswith("x-")} <= known  # Compose ignores x-…
 
@@ -208,3 +216,14 @@ def test_links_between_documents_resolve(path: Path) -> None:
     links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", path.read_text())
 
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_each_proxy_of_the_link_leads_to_the_broker_that_advertises_it() -> None:
+    chosen = topology.load("resilience")
+    proxies = json.loads((chosen.folder / "link.json").read_text())
+
+    assert {p["name"]: p["listen"] for p in proxies} == {
+        broker: f"0.0.0.0:{port.container}" for broker, port in chosen.proxies.items()
+    }
+    assert len(proxies) == 6
+    assert all(p["enabled"] and p["upstream"] == f"{p['name']}:9095" for p in proxies)

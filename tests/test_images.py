@@ -44,7 +44,7 @@ def test_without_a_topology_all_images_are_wanted() -> None:
 
 
 def test_the_image_that_checks_exports_is_no_topologys() -> None:
-    assert images.of_kind("strimzi", VERSION).tag == "mirror-lab/strimzi:0.48.0"
+    assert images.tool("strimzi").tag == "mirror-lab/strimzi:0.48.0"
     for name in topology.names():
         assert "strimzi" not in {image.kind for image in wanted(VERSION, topology.load(name))}
 

@@ -200,3 +200,35 @@ def test_a_topic_that_cannot_be_deleted_does_not_keep_the_others(monkeypatch: py
         deleting(monkeypatch, brokers, "a", "b")
 
     assert brokers.listed == 1 + 3
+
+
+def _metadata(*, leader: int = 1, isrs: tuple[int, ...] = (1, 2)) -> SimpleNamespace:
+    brokers = {n: SimpleNamespace(host="127.0.0.1", port=9091 + n) for n in (1, 2)}
+    partition = SimpleNamespace(leader=leader, replicas=[1, 2], isrs=list(isrs))
+    topics = {"orders": SimpleNamespace(partitions={0: partition})}
+    return SimpleNamespace(brokers=brokers, topics=topics, controller_id=2)
+
+
+def test_leader_and_controller_are_named_by_where_they_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setattr(cluster, "_metadata", _metadata)
+
+    assert cluster.leader("orders", 0) == "127.0.0.1:9092"
+    assert cluster.controller() == "127.0.0.1:9093"
+    with pytest.raises(ClusterError, match='partition 1 of topic "orders" has no leader'):
+        cluster.leader("orders", 1)
+    monkeypatch.setattr(cluster, "_metadata", partial(_metadata, leader=-1))
+    with pytest.raises(ClusterError, match='partition 0 of topic "orders" has no leader'):
+        cluster.leader("orders", 0)
+
+
+@pytest.mark.parametrize(
+    ("leader", "isrs", "behind"), [(1, (1, 2), []), (1, (1,), [("orders", 0)]), (-1, (1, 2), [("orders", 0)])]
+)
+def test_partitions_that_lack_a_replica_are_told(
+    monkeypatch: pytest.MonkeyPatch, leader: int, isrs: tuple[int, ...], behind: list[tuple[str, int]]
+) -> None:
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setattr(cluster, "_metadata", partial(_metadata, leader=leader, isrs=isrs))
+
+    assert cluster.under_replicated() == behind

@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from lab.cli.program import program
+from lab.faults import FAULTS, Fault
 from lab.project import ROOT
 
 # From low to high: a module or package imports only what stands above it here. One order for all
@@ -19,7 +20,7 @@ LAYERS = (
     *("export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
-    *("http", "metrics", "rest", "connect"),
+    *("http", "metrics", "toxiproxy", "rest", "connect"),
     *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
     *("parity", "internals", "lag", "switching", "diagnose"),
     *(
@@ -28,6 +29,7 @@ LAYERS = (
         "dedicated",
         "images",
         "api_check",
+        "faults",
         "workload",
         "consuming",
         "evidence",
@@ -43,7 +45,7 @@ HOMES = {
     "python_on_whales": {"engine"},
     "cryptography": {"security"},
     "prometheus_client": {"exporter"},
-    "httpx": {"http", "metrics", "rest", "setup"},
+    "httpx": {"http", "metrics", "rest", "setup", "toxiproxy"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
         "spark",
@@ -152,7 +154,7 @@ FOR_THE_COMMAND_LINE = {
 
 
 # They are started by others, and talk to those who start them.
-PROCESSES = {"exporter.__main__", "consuming.__main__"}
+PROCESSES = {"exporter.__main__", "consuming.__main__", "faults.__main__"}
 
 
 def test_only_the_command_line_prints_and_exits() -> None:
@@ -184,6 +186,15 @@ def test_every_module_says_what_it_owns() -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_has_a_file_and_a_test_of_its_own(fault: type[Fault]) -> None:
+    module = fault.__module__.rpartition(".")[2]
+
+    assert module == fault.name.replace("-", "_")
+    assert (ROOT / f"tests/faults/test_{module}.py").is_file()
+    assert fault.__doc__
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").rglob("test_*.py")), ids=lambda path: path.stem)
 def test_a_scenario_has_a_claim_and_names_its_topology(path: Path) -> None:
     tree = _parsed(path)
@@ -208,7 +219,7 @@ def _commands(group: object, path: str = "lab") -> Iterator[tuple[str, object]]:
 
 
 # `exec` hands the terminal over to another program; these groups alone only print their help.
-WITHOUT_JSON = {"lab", "lab mm2", "lab exec"}
+WITHOUT_JSON = {"lab", "lab mm2", "lab fault", "lab exec"}
 
 
 @pytest.mark.parametrize(

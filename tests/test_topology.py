@@ -52,6 +52,36 @@ def test_an_address_belongs_to_the_cluster_that_has_it(valid: Topology) -> None:
     assert valid.alias_of("") is None
 
 
+WITH_LINK = (
+    VALID.replace("  connect: [connect]", "  connect: [connect]\n  link: wan")
+    .replace("INTERNAL://broker:29092,", "INTERNAL://broker:29092,LINK://wan:7001,")
+    .replace("services:\n", 'services:\n  wan: {ports: ["127.0.0.1:${WAN_PORT:-7500}:7001"]}\n')
+)
+
+
+def test_who_does_not_come_through_the_link_reaches_brokers_directly(tmp_path: Path) -> None:
+    linked = read(write(tmp_path, "linked", WITH_LINK))
+
+    assert linked.listener_of("source", "wan:7001") == "LINK"
+    assert linked.direct_listener_of("source", "wan:7001") == "INTERNAL"
+    assert linked.direct_listener_of("source", "broker:29092") == "INTERNAL"
+    assert linked.proxies == {
+        "broker": Port(service="wan", variable="WAN_PORT", default=7500, container=7001)
+    }
+
+
+def test_without_a_link_a_listener_of_that_name_is_one_like_others(tmp_path: Path) -> None:
+    unlinked = read(write(tmp_path, "unlinked", WITH_LINK.replace("  link: wan\n", "")))
+
+    assert unlinked.direct_listener_of("source", "wan:7001") == "LINK"
+    assert unlinked.proxies == {}
+
+
+def test_a_link_is_a_service(tmp_path: Path) -> None:
+    with pytest.raises(TopologyError, match=r'x-lab\.link: no service named "wam"'):
+        read(write(tmp_path, "unlinked", WITH_LINK.replace("link: wan", "link: wam")))
+
+
 def test_worker_settings_are_looked_up_by_their_config_key(valid: Topology) -> None:
     assert valid.worker_setting("offset.flush.timeout.ms") == "5000"
     assert valid.worker_setting("header.converter") is None

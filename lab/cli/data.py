@@ -10,7 +10,7 @@ from lab.cli import console
 from lab.cli.options import Json, Name, seconds
 from lab.errors import BadInput, Interrupted, LabError
 from lab.harness import Lab
-from lab.kafka import Cluster, Record
+from lab.kafka import BROKERS_DEFAULT, Cluster, Record
 from lab.records import COMPRESSIONS, Plan, Tally
 from lab.run import Run
 
@@ -104,7 +104,8 @@ def produce_(
     lab.topology.require_writable("producing")
     where = lab.cluster(cluster) if cluster else lab.source
     if not where.has_topic(topic):
-        where.create_topic(topic, partitions=partitions)
+        # With fewer than the brokers' own default, they might ask for more replicas in sync than there are.
+        where.create_topic(topic, partitions=partitions, replicas=BROKERS_DEFAULT)
     done = _produced(where, topic, plan)
     console.show(done.data, as_json=json, text=lambda: console.line(done.text))
     if done.error is None:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "bench": ("bench",),
     "runs": ("runs", "report"),
     "mm2": ("mm2",),
+    "faults": ("fault",),
 }
 
 

@@ -27,6 +27,9 @@ def of(lab: str, topology: Topology, ports: Mapping[str, int]) -> list[Endpoint]
     roles = topology.roles
     what = {broker: f"cluster {alias}" for alias, brokers in roles.clusters.items() for broker in brokers}
     what |= dict.fromkeys(roles.connect, "Connect REST") | dict.fromkeys(_SPARK, "Spark Connect")
+    if roles.link:
+        what[roles.link] = "the link's API"
+    through = {port.variable: f"the link to {broker}" for broker, port in topology.proxies.items()}
     what |= dict.fromkeys(roles.mirror_maker, "MirrorMaker 2, metrics")
     login = f"{monitoring.USER}, password in {monitoring.password_file(lab)}"
     what |= _WEB | {service: f"{_WEB[service]}: {login}" for service in ("grafana", "kafka-ui")}
@@ -41,7 +44,7 @@ def of(lab: str, topology: Topology, ports: Mapping[str, int]) -> list[Endpoint]
     return elsewhere + [
         Endpoint(
             service=port.service,
-            what=what.get(port.service, "ZooKeeper"),
+            what=through.get(port.variable) or what.get(port.service, "ZooKeeper"),
             address=f"{scheme.get(port.service, '')}127.0.0.1:{ports[port.variable]}",
         )
         for port in topology.ports

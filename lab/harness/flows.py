@@ -83,9 +83,9 @@ class Flows:
         }
 
     def _listener(self, connector: Connector, side: str) -> str:
-        """The one that MM2 itself uses: Spark goes in by the same door."""
+        """The one that MM2 itself uses: Spark goes in by the same door, but never through a link."""
         alias = connector.source_alias if side == "source" else connector.target_alias
-        return self.lab.topology.listener_of(
+        return self.lab.topology.direct_listener_of(
             alias, connector.config.get(f"{side}.cluster.bootstrap.servers", "")
         )
 

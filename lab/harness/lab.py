@@ -14,17 +14,18 @@ from packaging.version import Version
 from lab import engine, leases, monitoring, security, topology
 from lab.engine import Removed
 from lab.errors import BadInput, LabError
-from lab.harness import coming, ending, settings
+from lab.harness import breaking, coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.mm2 import HEARTBEATS, Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
-from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
+from lab.wait import FAULT_LIMIT_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 
 if TYPE_CHECKING:
     from lab.connectors import Connectors
+    from lab.faults import Fault, Injected
     from lab.flow import Flow
     from lab.mm2_status import Status
     from lab.verification import Judged
@@ -100,6 +101,7 @@ class Lab(Parts):
                 lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
                 monitoring.write(name, chosen)
                 renewed = security.write(name, chosen).renewed
+                breaking.heal_before_up(lab, run)
                 coming.start(lab, run, wish.timeout_s)
                 if ran:
                     coming.restart(lab, run, renewed, wish.timeout_s)
@@ -158,6 +160,7 @@ class Lab(Parts):
         from lab import report  # what is imported here loads Spark's client: `up` need not wait for it
         from lab.verification import verify
 
+        breaking.require_whole(self.name, f'verifying "{topic}"')
         flow = self.flow(topic, source=source)
         self._flows.require_reach(flow)
         judged = verify(
@@ -165,8 +168,16 @@ class Lab(Parts):
         )
         if self.run is not None:
             facts = self._flows.facts(flow, self.run)
-            report.write(self.run.save("verdict.json", {**facts, **asdict(judged)}))
+            spans = breaking.spans(self.name, judged.series)
+            report.write(self.run.save("verdict.json", {**facts, **asdict(judged), "faults": spans}))
         return judged
+
+    @contextmanager
+    def inject(self, fault: Fault, *, limit_s: float = FAULT_LIMIT_S) -> Iterator[Injected]:
+        """Break it for as long as the block: proved at its begin and end, undone and that proved."""
+        run = self.run or Run.open(f"fault-{self.name}", topology=self.topology.name)
+        with breaking.injected(self, fault, limit_s=limit_s, run=run) as injected:
+            yield injected
 
     def flow(self, topic: str, *, source: str | None = None) -> Flow:
         """How a topic is mirrored by what is deployed."""

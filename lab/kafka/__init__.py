@@ -13,6 +13,7 @@ from lab.kafka.connection import ClusterError
 from lab.kafka.reading import Reader
 from lab.kafka.values import (
     ABSENT,
+    BROKERS_DEFAULT,
     WITHOUT_MEMBERS,
     Acl,
     GroupOffset,
@@ -25,6 +26,7 @@ from lab.kafka.values import (
 
 __all__ = [
     "ABSENT",
+    "BROKERS_DEFAULT",
     "WITHOUT_MEMBERS",
     "Acl",
     "Cluster",

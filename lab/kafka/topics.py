@@ -52,6 +52,35 @@ class Topics(Connection):
             for name, topic in sorted(self._metadata().topics.items())
         }
 
+    def leader(self, topic: str, partition: int) -> str:
+        """Where the broker answers that leads a partition now."""
+        metadata = self._metadata()
+        found = metadata.topics[topic].partitions.get(partition) if topic in metadata.topics else None
+        if found is None or found.leader not in metadata.brokers:
+            raise ClusterError(
+                f'partition {partition} of topic "{topic}" has no leader in cluster "{self.alias}"',
+                'see "lab topics"',
+            )
+        broker = metadata.brokers[found.leader]
+        return f"{broker.host}:{broker.port}"
+
+    def controller(self) -> str:
+        """Where the controller answers; of a cluster with ZooKeeper, as KRaft's brokers name just anyone."""
+        metadata = self._metadata()
+        if metadata.controller_id not in metadata.brokers:
+            raise ClusterError(f'cluster "{self.alias}" has no controller', 'see "lab status"')
+        broker = metadata.brokers[metadata.controller_id]
+        return f"{broker.host}:{broker.port}"
+
+    def under_replicated(self) -> list[Place]:
+        """The partitions of which some replica is behind, or away."""
+        return [
+            (name, number)
+            for name, topic in sorted(self._metadata().topics.items())
+            for number, partition in sorted(topic.partitions.items())
+            if len(partition.isrs) < len(partition.replicas) or partition.leader < 0
+        ]
+
     def has_topic(self, topic: str) -> bool:
         return topic in self.topic_names()
 

@@ -91,6 +91,7 @@ class Acl:
     permission: str
 
 
+BROKERS_DEFAULT: Final = -1  # as a topic's number of replicas
 ABSENT: Final = "absent"  # what we say of a group that a cluster does not list
 WITHOUT_MEMBERS: Final = (ABSENT, "empty", "dead")  # states in which nobody of a group reads
 

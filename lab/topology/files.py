@@ -80,6 +80,7 @@ def _unknown_services(roles: Roles, always: list[str], services: list[str]) -> I
         for key, named_so in (("connect", roles.connect), ("mirror_maker", roles.mirror_maker))
         for n, worker in enumerate(named_so)
     ]
-    for where, service, known in [*named, *workers]:
+    links = [("link", roles.link, always)] if roles.link else []
+    for where, service, known in [*named, *workers, *links]:
         if service not in known:
             yield f'x-lab.{where}: no service named "{service}" ({nearest(service, known)})'

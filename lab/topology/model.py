@@ -15,6 +15,7 @@ from lab.project import COMPOSE
 from lab.topology.roles import Roles
 
 MM2_PROPERTIES: Final = "LAB_MM2_PROPERTIES"  # a service's variable that names its properties file
+LINK: Final = "LINK"  # the listener that brokers advertise at the service `link`
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
 
@@ -175,6 +176,21 @@ class Topology:
                 if address in asked:
                     return listener
         return "INTERNAL"
+
+    def direct_listener_of(self, alias: str, addresses: str) -> str:
+        """The listener of these addresses, unless they lead through the link: then the one for containers."""
+        listener = self.listener_of(alias, addresses)
+        return "INTERNAL" if self.roles.link and listener == LINK else listener
+
+    @cached_property
+    def proxies(self) -> dict[str, Port]:
+        """By broker, the port of the link that leads to it."""
+        if self.roles.link is None:
+            return {}
+        at = {f"{self.roles.link}:{port.container}": port for port in self.services[self.roles.link].ports}
+        brokers = [broker for brokers in self.roles.clusters.values() for broker in brokers]
+        found = {broker: self._listeners(broker, {}).get(LINK) for broker in brokers}
+        return {broker: at[address] for broker, address in found.items() if address in at}
 
     def alias_of(self, address: str) -> str | None:
         """The cluster that answers at an address inside the lab's network, if one does."""

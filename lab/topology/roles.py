@@ -64,6 +64,9 @@ class Roles(BaseModel):
     ] = Field(default={}, alias="clusters", min_length=1)  # none at all, or at least one
     connect: list[str] = []
     mirror_maker: list[str] = []  # dedicated nodes of MM2: they have no REST API for users
+    link: str | None = (
+        None  # Toxiproxy, through which clusters are reached at the addresses of their listener LINK
+    )
     connect_url: Annotated[str, AfterValidator(_url)] | None = None
     writable: bool = False
 
@@ -94,6 +97,8 @@ class Roles(BaseModel):
             yield f"x-lab.clusters.{alias}: has brokers of the lab, and others are external"
         if self.mirror_maker:
             yield "x-lab.mirror_maker: names services, and clusters are external"
+        if self.link:
+            yield "x-lab.link: names a service, and clusters are external"
         if self.connect:
             yield "x-lab.connect: names services; where clusters are external it is connect_url"
 

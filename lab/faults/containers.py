@@ -1,0 +1,116 @@
+"""The containers of services as faults see them: what state they are in, and how they are started again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lab import engine
+from lab.engine import EngineError
+from lab.errors import BadInput
+from lab.faults.fault import Ground
+from lab.faults.inverse import Inverse
+from lab.faults.victims import Victim
+from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """A container at one moment."""
+
+    id: str
+    service: str
+    running: bool  # also when paused
+    paused: bool
+    exit_code: int
+    started_at: str
+    health: str  # "" when nothing checks it
+    addresses: tuple[str, ...]  # in the lab's networks
+
+    @property
+    def ready(self) -> bool:
+        return self.running and not self.paused and self.health in ("healthy", "")
+
+    def __str__(self) -> str:
+        if not self.running:
+            return f"{self.service} ended with {self.exit_code}"
+        return f"{self.service} {'paused' if self.paused else self.health or 'running'}"
+
+
+def look(ids: tuple[str, ...]) -> list[Box]:
+    """Those of them that are there still, in their order."""
+    try:
+        return [_box(found) for found in engine.inspect(ids)]
+    except EngineError:  # one is not there: each for itself
+        return [_box(found) for one in ids for found in _inspected(one)]
+
+
+def _inspected(one: str) -> list[dict[str, Any]]:
+    try:
+        return engine.inspect([one])
+    except EngineError as error:
+        if "no such" not in error.message.lower():
+            raise
+        return []
+
+
+def _box(found: dict[str, Any]) -> Box:
+    state = found["State"]
+    networks = (found.get("NetworkSettings") or {}).get("Networks") or {}
+    return Box(
+        id=found["Id"],
+        service=found["Config"]["Labels"].get(engine.SERVICE_LABEL, found["Name"]),
+        running=state["Running"],
+        paused=state["Paused"],
+        exit_code=state["ExitCode"],
+        started_at=state["StartedAt"],
+        health=(state.get("Health") or {}).get("Status", ""),
+        addresses=tuple(n["IPAddress"] for n in networks.values() if n.get("IPAddress")),
+    )
+
+
+def of(lab: Ground, services: tuple[str, ...]) -> list[Box]:
+    """Of services that must be at work: what is down already cannot be broken."""
+    there = {box.service: box.id for box in lab.containers()}
+    if missing := [service for service in services if service not in there]:
+        raise BadInput(
+            f'service "{missing[0]}" has no container in lab "{lab.name}"', '"lab up" starts it again'
+        )
+    boxes = look(tuple(there[service] for service in services))
+    if idle := [box for box in boxes if not box.running or box.paused]:
+        raise BadInput(f'service "{idle[0].service}" is not at work: {idle[0]}', 'see "lab status"')
+    return boxes
+
+
+def of_victim(lab: Ground, victim: Victim) -> list[Box]:
+    return of(lab, victim.services(lab))
+
+
+def names(boxes: list[Box]) -> str:
+    return ", ".join(box.service for box in boxes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartAgain(Inverse):
+    """Start containers that have ended, and wake up those that are paused."""
+
+    containers: tuple[str, ...]
+
+    def undo(self) -> None:
+        boxes = look(self.containers)
+        if paused := [box.id for box in boxes if box.paused]:
+            engine.docker("unpause", *paused)
+        if ended := [box.id for box in boxes if not box.running]:
+            engine.docker("start", *ended)
+
+    def prove(self) -> str:
+        def observe() -> str | NotYet:
+            boxes = look(self.containers)
+            told = ", ".join(map(str, boxes)) or "the containers are gone"
+            return told if all(box.ready for box in boxes) else NotYet(told)
+
+        return wait_until(
+            observe,
+            timeout_s=SERVICES_HEALTHY_S,
+            what="the services that were hit are healthy again",
+            hint='"lab logs SERVICE" tells why not',
+            pause_s=0.2,
+        )

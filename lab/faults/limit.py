@@ -1,0 +1,68 @@
+"""A fault's time limit: a process of its own that undoes the fault when the time is up, whoever was killed.
+
+It is started before the fault is made, in a session of its own, and reads nothing but the fault's file in the
+journal. It ends by itself when that says "healed", and when the file is gone with its lab.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from lab.errors import LabError
+from lab.faults.journal import Entry
+from lab.wait import every
+
+_LOOKS_EVERY_S: Final = 0.5
+_TRIES: Final = 20
+_TRIES_EVERY_S: Final = 15.0
+READY: Final = "watching"
+WHO: Final = "time limit"
+
+
+class Limit:
+    """The process, as long as the one that started it knows it."""
+
+    def __init__(self, entry: Entry, limit_s: float) -> None:
+        log = entry.path.with_suffix(".log")
+        with log.open("w") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "lab.faults", str(entry.path), str(limit_s)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,  # what ends us must not end it
+                cwd=Path(__file__).resolve().parents[2],
+            )
+        # It has imported all that it needs: from here on nothing but a SIGKILL of its own stops it.
+        said = self._process.stdout.readline() if self._process.stdout else ""
+        if said.strip() != READY:
+            self.end()
+            raise LabError("a fault's time limit could not be started", f"see {log}")
+
+    def end(self) -> None:
+        """Nothing is left to undo."""
+        self._process.terminate()
+        self._process.wait()
+        self.leave()
+
+    def leave(self) -> None:
+        """It goes on without us."""
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def keep(entry: Entry, limit_s: float) -> str | None:
+    """Look until the fault is healed or gone, or heal it when the time is up; what proved it then."""
+    for _ in every(_LOOKS_EVERY_S, for_s=limit_s):
+        if not entry.is_open:
+            return None
+    for tried in every(_TRIES_EVERY_S):
+        try:
+            return entry.heal(WHO)
+        except LabError as error:
+            if tried >= _TRIES:
+                raise
+            entry.write("not healed", why=error.message, who=WHO)
+    return None

@@ -1,0 +1,80 @@
+"""A slow link: the other cluster is far away."""
+
+from dataclasses import dataclass
+from statistics import median
+from typing import ClassVar, Final
+
+from lab.errors import BadInput
+from lab.faults import probes
+from lab.faults.fault import FaultNotObserved, Ground, Mark
+from lab.faults.link import Clear, Link, Way, clear, link_to
+from lab.toxiproxy import Toxic
+
+PROBES: Final = 20
+_ENOUGH: Final = 0.8  # of what was asked for
+_ANSWERS_S: Final = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowLink:
+    """Let every answer through the link come later by `delay_ms`, give or take `jitter_ms`."""
+
+    name: ClassVar[str] = "slow-link"
+    images: ClassVar[tuple[str, ...]] = ()
+    lasts: ClassVar[bool] = True
+
+    cluster: str
+    delay_ms: int
+    jitter_ms: int = 0
+    broker: str | None = None
+
+    def check(self, lab: Ground, mark: Mark) -> "Slowing":
+        if not 0 < self.delay_ms <= 60_000 or not 0 <= self.jitter_ms < self.delay_ms:
+            raise BadInput(
+                f"a delay of {self.delay_ms} ms with a jitter of {self.jitter_ms} ms cannot be",
+                "a delay of up to 60000 ms, and less jitter than that",
+            )
+        link = link_to(lab, self.cluster, self.broker)
+        attributes = {"latency": self.delay_ms, "jitter": self.jitter_ms}
+        return Slowing(self, link, (Toxic(name=f"lab-{mark.id}", type="latency", attributes=attributes),))
+
+
+@dataclass(frozen=True)
+class Slowing:
+    asked: SlowLink
+    link: Link
+    toxics: tuple[Toxic, ...]
+
+    @property
+    def what(self) -> str:
+        return f"slow link to {self.link.brokers}: {self.asked.delay_ms} ms"
+
+    @property
+    def inverse(self) -> Clear:
+        return clear(self.link, self.toxics)
+
+    def inject(self) -> None:
+        self.link.poison(self.toxics)
+
+    def prove(self) -> str:
+        self.link.require_poisoned(self.toxics)
+        return "; ".join(self.link.each(self._prove_one))
+
+    def _prove_one(self, way: Way) -> str:
+        timeout_s = _ANSWERS_S + 3 * self.asked.delay_ms / 1000
+        through = probes.round_trips(way.through, count=PROBES, timeout_s=timeout_s)
+        direct = probes.round_trips(way.direct, count=PROBES, timeout_s=timeout_s)
+        if len(through) < PROBES or len(direct) < PROBES:
+            raise FaultNotObserved(
+                f'of {PROBES} probes of broker "{way.broker}" {len(through)} were answered through the link, '
+                f"and {len(direct)} past it",
+                'is the broker up? "lab status" tells',
+            )
+        slow_ms, control_ms = (1000 * median(taken) for taken in (through, direct))
+        least_ms = _ENOUGH * (self.asked.delay_ms - self.asked.jitter_ms)
+        if slow_ms - control_ms < least_ms:
+            raise FaultNotObserved(
+                f'the link to "{way.broker}" takes {slow_ms:.0f} ms, the way past it {control_ms:.0f} ms: '
+                f"less than {least_ms:.0f} ms more"
+            )
+        return f"{way.broker}: {slow_ms:.0f} ms through the link, {control_ms:.1f} ms past it"

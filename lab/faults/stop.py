@@ -1,0 +1,48 @@
+"""Stop: a process is asked to end, as by an operator."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from lab import engine
+from lab.faults import containers
+from lab.faults.containers import Box, StartAgain
+from lab.faults.fault import Ground, Mark
+from lab.faults.kill import KILLED, require_ended
+from lab.faults.victims import Victim
+
+# By itself, by SIGTERM, or killed when its time to end was over: as the last nodes of a KRaft cluster are,
+# which find no controller any more to say goodbye to.
+_ENDS: Final = (0, 143, KILLED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """End services with SIGTERM, and time to end by themselves; undone by starting them again."""
+
+    name: ClassVar[str] = "stop"
+    images: ClassVar[tuple[str, ...]] = ()
+    lasts: ClassVar[bool] = True
+
+    victim: Victim
+
+    def check(self, lab: Ground, mark: Mark) -> "Stopping":
+        return Stopping(containers.of_victim(lab, self.victim))
+
+
+@dataclass(frozen=True)
+class Stopping:
+    boxes: list[Box]
+
+    @property
+    def what(self) -> str:
+        return f"stop {containers.names(self.boxes)}"
+
+    @property
+    def inverse(self) -> StartAgain:
+        return StartAgain(containers=tuple(box.id for box in self.boxes))
+
+    def inject(self) -> None:
+        engine.docker("stop", *(box.id for box in self.boxes))
+
+    def prove(self) -> str:
+        return require_ended(self.boxes, exit_codes=_ENDS)
