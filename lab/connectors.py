@@ -14,7 +14,7 @@ from lab.mm2_positions import Position, assigned, committed, positions
 from lab.mm2_problems import nothing_to_mirror, problems
 from lab.mm2_status import Status
 from lab.mm2_together import problems_between
-from lab.parity import is_mirrored, is_synced_group
+from lab.parity import is_mirrored
 from lab.topology import Topology
 
 # With these off a connector runs without tasks, and says nothing of it.
@@ -129,7 +129,7 @@ class Connectors:
         if kind != CHECKPOINT:
             return None
         interval_s = config.get("refresh.groups.interval.seconds", "600")
-        groups = (group for group in source.group_states() if is_synced_group(connector, group))
+        groups = (group for group in source.group_states() if connector.takes_group(group))
         if any(self._reads_mirrored(source, group, connector) for group in groups):
             return None
         return f"no consumer group has offsets in a mirrored topic yet; MM2 looks again every {interval_s} s"

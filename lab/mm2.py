@@ -84,6 +84,11 @@ class Connector:
         except re.error:
             return True  # Java's syntax is another one; the worker judges it
 
+    def takes_group(self, group: str) -> bool:
+        """Whether a consumer group's offsets are translated."""
+        excluded = self.config.get("groups.exclude", "console-consumer-.*, connect-.*, __.*")
+        return listed(self.config.get("groups", ".*"), group) and not listed(excluded, group)
+
     def takes_heartbeats(self, topic: str) -> bool:
         """Whether a topic is one of heartbeats, which MM2 mirrors whatever was selected."""
         if self.config.get("heartbeats.replication.enabled") == "false":
@@ -151,6 +156,14 @@ class Connector:
 
     def _internal(self, *parts: str) -> str:
         return self.internal_separator.join(parts)
+
+
+def listed(patterns: str, name: str) -> bool:
+    """Whether a name is in a list of names and regular expressions, as MM2 writes such lists."""
+    try:
+        return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
+    except re.error:
+        return False  # Java's syntax is another one
 
 
 def read_connector(path: Path) -> Connector:

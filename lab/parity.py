@@ -6,14 +6,13 @@ MirrorSourceConnector and MirrorCheckpointTask with their default filters; the c
 whether MM2 or somebody else wrote what stands there now.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from lab.kafka import ABSENT, Acl, GroupOffset, Topic, TopicConfig
-from lab.mm2 import Connector
+from lab.mm2 import Connector, listed
 
 # Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
 _EXCLUDED: Final = r".*[\-\.]internal, .*\.replica, __.*"
@@ -104,7 +103,7 @@ def is_mirrored(connector: Connector, topic: str, *, kafka_4: bool = False) -> b
     excluded = connector.config.get("topics.exclude", connector.config.get("topics.blacklist"))
     if excluded is None:
         excluded = _EXCLUDED_SINCE_4 if kafka_4 else _EXCLUDED
-    chosen = connector.selects(topic) and not _matches(excluded, topic)
+    chosen = connector.selects(topic) and not listed(excluded, topic)
     return (
         (chosen or connector.takes_heartbeats(topic))
         and not is_internal(connector, topic, kafka_4=kafka_4)
@@ -162,7 +161,7 @@ def _config_row(
     row = ConfigRow(
         topic=topic, key=key, rule=Rule.RESET, expected=None, found=_own(target, key), judged=True
     )
-    if _matches(excluded, key):
+    if listed(excluded, key):
         expected = None if before is None else _own(before, key)
         return replace(row, rule=Rule.UNTOUCHED, expected=expected, judged=before is not None)
     if config.default and connector.config.get("use.defaults.from", "target") == "target":
@@ -251,15 +250,10 @@ def group_rows(
             due_ms=due_ms,
         )
         for group, places in sorted(source.items())
-        if is_synced_group(connector, group)
+        if connector.takes_group(group)
         for (name, partition), committed in sorted(places.items())
         if name == topic
     ]
-
-
-def is_synced_group(connector: Connector, group: str) -> bool:
-    excluded = connector.config.get("groups.exclude", "console-consumer-.*, connect-.*, __.*")
-    return _matches(connector.config.get("groups", ".*"), group) and not _matches(excluded, group)
 
 
 def _offset(committed: Mapping[str, Committed], group: str, topic: str, partition: int) -> int:
@@ -272,11 +266,3 @@ def _is_cycle(connector: Connector, topic: str) -> bool:
     if connector.keeps_names:
         return False
     return connector.target_alias in topic.split(connector.separator)[:-1]
-
-
-def _matches(patterns: str, name: str) -> bool:
-    """Whether a name is in a list of names and regular expressions, as MM2 writes such lists."""
-    try:
-        return any(re.fullmatch(p.strip(), name) for p in patterns.split(",") if p.strip())
-    except re.error:
-        return False  # Java's syntax is another one

@@ -168,7 +168,7 @@ def _rows_table(
 
 
 def _groups(flow: Flow, checkpointer: Connector) -> list[parity.GroupRow]:
-    names = [g for g in flow.source.group_states() if parity.is_synced_group(checkpointer, g)]
+    names = [g for g in flow.source.group_states() if checkpointer.takes_group(g)]
     interval_s = float(checkpointer.config.get("sync.group.offsets.interval.seconds", "60"))
     due_ms = int((time.time() - 3 * interval_s - _PATIENCE_S) * 1000)
     states = flow.target.group_states()

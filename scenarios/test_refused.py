@@ -1,12 +1,14 @@
 """What is not in order with TLS or a password is refused, never sidestepped, and `lab diagnose` names it.
 
-Claim: a client does not speak to a broker whose certificate is expired, signed by a stranger, or for another
-host; a broker does not speak to a client with a wrong password or without TLS. Neither falls back to anything
-weaker. MM2 with such a file mirrors nothing, whether it ends at once, since its worker for heartbeats belongs
-to that cluster, or goes on without them; `lab diagnose` names the trouble first or second either way. With
-what it advises the records that were written meanwhile arrive.
+Claim: a client does not speak to a broker whose certificate is expired, signed by a stranger, or for
+another host; a broker does not speak to a client with a wrong password or without TLS. Neither falls back
+to anything weaker. MM2 with such a file mirrors nothing, and ends at once where its worker for heartbeats
+belongs to that cluster. Without one it goes on, with the tasks of the last file that was in order, and
+complains. `lab diagnose` names the trouble first or second either way; with what it advises the records
+that were written meanwhile arrive.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -33,7 +35,8 @@ TOOLS = {
     "wrong-ca": (f"{AT} impostor:9102 --command-config {TLS}", "PKIX path building failed"),
     "wrong-name": (f"{AT} impostor:9103 --command-config {TLS}", "No subject alternative DNS name matching"),
     "wrong-password": (f"{AT} source-1:9093 --command-config /tmp/wrong.properties", "Authentication failed"),
-    "without-tls": (f"{AT} source-1:9092", "disconnected"),
+    # it may take what TLS answers for the size of a record, for which there is no memory
+    "without-tls": (f"{AT} source-1:9092", "disconnected|OutOfMemoryError"),
 }
 SASL_FILE = FILES / "es-to-local.properties"
 QUIET = {"target->source.emit.heartbeats.enabled": "false"}
@@ -96,7 +99,7 @@ def test_a_tool_is_refused(lab: Lab, file: Path, how: str) -> None:
     options, told = TOOLS[how]
     # "--list" of what cannot be reached may take a minute to give up; what it logs comes at once
     said = lab.shell(MM2, f"timeout 8 kafka-topics.sh {options} --list 2>&1; echo exit code $?")
-    assert told in said
+    assert re.search(told, said), said
     assert not said.endswith("exit code 0")
 
 
@@ -108,12 +111,16 @@ def test_mm2_mirrors_nothing_and_diagnose_says_why(lab: Lab, run: Run, file: Pat
     arrived = there(lab, REMOTE)
 
     rule, base, first, second = TROUBLES[how]
-    for changes in (first, second):
-        changed(base, changes, file)
-        restart(lab)
-        sent = send(lab, TOPIC)
-        doctor.says(rule)
-        assert there(lab, REMOTE) == arrived
+    changed(base, first, file)
+    restart(lab)
+    sent = send(lab, TOPIC)
+    doctor.says(rule)
+    assert there(lab, REMOTE) == arrived
+
+    # Without a worker of that cluster's own MM2 starts the tasks that it had before, from its configs' topic.
+    changed(base, second, file)
+    restart(lab)
+    doctor.says(rule)
 
     changed(DEFAULT, {}, file)
     restart(lab)

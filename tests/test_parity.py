@@ -12,7 +12,6 @@ from lab.parity import (
     group_rows,
     is_internal,
     is_mirrored,
-    is_synced_group,
     topic_rows,
 )
 
@@ -209,7 +208,7 @@ def test_what_the_target_has_besides_is_shown_with_what_was_before() -> None:
     ],
 )
 def test_groups_are_selected_by_name(group: str, config: dict[str, str], synced: bool) -> None:
-    assert is_synced_group(connector(CHECKPOINT, **config), group) is synced
+    assert connector(CHECKPOINT, **config).takes_group(group) is synced
 
 
 def test_a_groups_rows_are_its_partitions_of_the_topic_on_both_sides() -> None:

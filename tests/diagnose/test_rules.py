@@ -70,6 +70,12 @@ NO_TLS = (
     "terminated during authentication. This may happen due to any of the following reasons: (1) Firewall "
     "blocking Kafka TLS traffic (eg it may only allow HTTPS traffic), (2) Transient network issue. (o.a.k.N)"
 )
+AS_A_SIZE = (
+    "[2026-11-19 11:59:55,001] ERROR Uncaught exception in thread 'kafka-admin-client-thread' (o.a.k.K)\n"
+    "java.lang.OutOfMemoryError: Java heap space\n"
+    "\tat java.base/java.nio.HeapByteBuffer.<init>(HeapByteBuffer.java:71)\n"
+    "\tat org.apache.kafka.common.network.NetworkReceive.readFrom(NetworkReceive.java:103)"
+)
 NOBODY = (
     "[2026-11-19 11:59:55,001] WARN [Consumer clientId=c, groupId=null] Connection to node {node} could "
     "not be "
@@ -190,7 +196,7 @@ CASES: Mapping[str, Case] = {
             (lab(services=(service(written=log(HEAP), state="exited", exit_code=3),)), "Java heap space"),
             (lab(services=(service(state="exited", exit_code=137, oom_killed=True),)), "container's limit"),
         ),
-        (lab(services=(service(state="exited", exit_code=137),)),),
+        (lab(services=(service(state="exited", exit_code=137),)), logged(AS_A_SIZE)),
     ),
     "plugin_class": Case(
         (
@@ -221,7 +227,11 @@ CASES: Mapping[str, Case] = {
         (logged(*handshake(UNTRUSTED)), logged(REFUSED, ago_s=120)),
     ),
     "security_protocol": Case(
-        ((logged(HUNG_UP, times=5), "hangs up"), (logged(NO_TLS), 'cluster "target" (broker2:29093)')),
+        (
+            (logged(HUNG_UP, times=5), "hangs up"),
+            (logged(NO_TLS), 'cluster "target" (broker2:29093)'),
+            (logged(AS_A_SIZE), "the size of an answer"),
+        ),
         (logged(HUNG_UP), logged(NOBODY.format(node="-1 (broker/10.0.0.1:29092)"), times=5)),
     ),
     "advertised_listener": Case(

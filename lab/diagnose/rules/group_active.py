@@ -10,7 +10,6 @@ from typing import Final
 from lab.diagnose.finding import Finding, Likelihood
 from lab.diagnose.observation import Deployed, Observation
 from lab.mm2 import CHECKPOINT
-from lab.parity import is_synced_group
 
 _REFUSED: Final = re.compile(
     r"Unable to sync offsets for consumer group (?P<group>[^.\s]\S*?)\. This is likely"
@@ -37,7 +36,7 @@ def _of(seen: Observation, one: Deployed) -> Iterator[Finding]:
     for group, state in target.groups.items():
         at_source = source.groups.get(group, "absent")
         both = state not in _NOBODY and at_source not in (*_NOBODY, "absent")
-        if not is_synced_group(connector, group) or not (both or group in refused):
+        if not connector.takes_group(group) or not (both or group in refused):
             continue
         yield Finding(
             likelihood=Likelihood.CERTAIN if both else Likelihood.LIKELY,

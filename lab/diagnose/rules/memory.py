@@ -9,13 +9,18 @@ from lab.diagnose.observation import MM2, Observation, Service
 
 _SAID: Final = re.compile(r"OutOfMemoryError: (?P<of>Java heap space|GC overhead limit exceeded|[^\n(]+)")
 _HEAP: Final = {"connect": "LAB_CONNECT_HEAP", "mirror-maker": "LAB_MM2_HEAP"}
+_ANSWER_OF_TLS: Final = "network.NetworkReceive"  # taken for the size of an answer: there is enough memory
 _SHARE: Final = 2 / 3  # of a container's memory is heap; the rest is for threads, buffers and the agent
 _MB: Final = 2**20
 
 
 def look(seen: Observation) -> Iterator[Finding]:
     for service in seen.services:
-        said = [s for s in seen.said(_SAID, within=None) if s.service is service]
+        said = [
+            s
+            for s in seen.said(_SAID, within=None)
+            if s.service is service and _ANSWER_OF_TLS not in s.entry.whole
+        ]
         if service.kind not in MM2 or not (service.oom_killed or said):
             continue
         limit = f"the container's limit of {service.memory_bytes // _MB:,} MB"

@@ -1,7 +1,8 @@
 """MM2 and a listener do not speak the same security protocol: one with TLS or a password, the other without.
 
 A broker with TLS hangs up on a plain client at its first request, and the client only says that it was
-disconnected. The other way round the client gets an answer that is no TLS.
+disconnected; or it takes what TLS answers for the size of an answer, and has no memory for that much. The
+other way round the client gets an answer that is no TLS.
 """
 
 import re
@@ -24,6 +25,7 @@ _NO_SASL: Final = re.compile(
     r"during SASL"
     r"|IllegalSaslStateException"
 )
+_AS_A_SIZE: Final = re.compile(r"OutOfMemoryError(?:.*\n)+?.*network\.NetworkReceive")
 _OFTEN: Final = 3  # a broker that is stopped hangs up too, on each client once
 
 
@@ -31,6 +33,7 @@ def look(seen: Observation) -> Iterator[Finding]:
     for pattern, told in (
         (_NO_TLS, "MM2 speaks TLS to {cluster}, which answers without"),
         (_NO_SASL, "MM2 and {cluster} do not agree on SASL"),
+        (_AS_A_SIZE, "a cluster answers MM2 with TLS, which it takes for the size of an answer"),
         (_HUNG_UP, "{cluster} hangs up on MM2's first request: it wants TLS or a login, and MM2 has none"),
     ):
         said = seen.said(pattern)
