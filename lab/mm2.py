@@ -110,6 +110,11 @@ class Connector:
         return self.config.get("replication.policy.class", DEFAULT_POLICY)
 
     @property
+    def exactly_once(self) -> bool:
+        """Whether it insists on writing transactions; their markers take offsets on the target."""
+        return self.config.get("exactly.once.support", "requested").lower() == "required"
+
+    @property
     def isolation(self) -> str:
         """Which records of transactions MM2's own consumer reads."""
         keys = (

@@ -264,13 +264,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports
         if getattr(report, "when", "") == "call" or getattr(report, "failed", False)
     ]
-    properties = [
-        dict(getattr(report, "user_properties", ()))
+    properties = {  # whole with a test's last report, that of its end
+        report.nodeid: dict(report.user_properties)
         for reports in terminalreporter.stats.values()
         for report in reports
-        if getattr(report, "when", "") == "call"
-    ]
-    if lines := [Line(**found[LINE]) for found in properties if LINE in found]:
+        if getattr(report, "when", "") == "teardown"
+    }
+    if lines := [Line(**found[LINE]) for found in properties.values() if LINE in found]:
         terminalreporter.section("faults under load")
         terminalreporter.write_line(table(lines))
     terminalreporter.section("claims")

@@ -37,7 +37,10 @@ ABOUT_RECORDS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Of the table. Numbers are of records."""
+    """Of the table: from the fault's proof until it was undone, and from then until the target had all of it.
+
+    Numbers are of records.
+    """
 
     number: str
     fault: str
@@ -73,6 +76,7 @@ class UnderLoad:
         self.lab, self.run, self.topic, self.guarantee = lab, run, topic, guarantee
         self.outage_s = self.recovered_s = 0.0
         self._faults: list[Injected] = []
+        self._healed_at = time.time()
         self.sent = 0
         lab.source.create_topic(topic, partitions=PARTITIONS, replicas=3)
 
@@ -130,11 +134,14 @@ class UnderLoad:
             self.recover()
 
     def broken(self, *faults: Fault, hold_s: float = HOLD_S, then: Callable[[], None] = lambda: None) -> None:
-        begin = time.monotonic()
+        self._healed_at = begin = time.time()
         with self._in_force(faults):
             hold(hold_s)
             then()
-        self.outage_s = time.monotonic() - begin
+        if spans := [injected.entry.span for injected in self._faults]:
+            begin = min(span.begin for span in spans if span)
+            self._healed_at = max(span.end or begin for span in spans if span)
+        self.outage_s = self._healed_at - begin
 
     @contextmanager
     def _in_force(self, faults: Sequence[Fault]) -> Iterator[None]:
@@ -148,7 +155,6 @@ class UnderLoad:
 
     def recover(self) -> None:
         """Until the target has what the source had when all was healed, and a while longer."""
-        begin = time.monotonic()
         owed = self.lab.source.offsets(self.topic)
         mirrored = [Mirrored(topic=self.topic, remote=self.remote)]
         isolation = self.connector().isolation
@@ -165,7 +171,7 @@ class UnderLoad:
                 transient=(ClusterError, ConnectError),
                 pause_s=0.2,
             )
-        self.recovered_s = time.monotonic() - begin
+        self.recovered_s = time.time() - self._healed_at
         hold(AFTER_S)
 
     def _mend(self) -> None:

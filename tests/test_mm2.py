@@ -224,3 +224,15 @@ def test_the_policy_of_the_image_is_the_one_that_is_known() -> None:
 
     assert f"package {package};" in source
     assert f"public class {name} extends DefaultReplicationPolicy" in source
+
+
+@pytest.mark.parametrize(
+    ("config", "insists"),
+    [
+        ({}, False),
+        ({"exactly.once.support": "requested"}, False),
+        ({"exactly.once.support": "REQUIRED"}, True),
+    ],
+)
+def test_a_connector_may_insist_on_transactions(config: dict[str, str], insists: bool) -> None:
+    assert Connector(name="a", config=config).exactly_once is insists

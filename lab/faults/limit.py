@@ -42,8 +42,8 @@ class Limit:
             raise LabError("a fault's time limit could not be started", f"see {log}")
 
     def end(self) -> None:
-        """Nothing is left to undo."""
-        self._process.terminate()
+        """Nothing is left to undo. It may have inherited that it ignores SIGTERM."""
+        self._process.kill()
         self._process.wait()
         self.leave()
 

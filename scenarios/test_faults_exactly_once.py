@@ -1,0 +1,86 @@
+"""What MM2 does under faults with exactly-once support: nothing is lost, and nothing is there twice.
+
+Claim: with `exactly.once.source.support` on the workers and `read_committed` in the connector, records that
+flow while a leader or a worker is killed, all workers are, or a worker is paused until others have its
+tasks, are on the target once each, in order. What these faults repeat without it stands beside it in the
+table.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import pytest
+
+from lab.faults import Fault, Kill, Leader, Pause, WorkerOf, Workers
+from lab.harness import Lab, Wish
+from lab.run import Run
+from lab.verdict import Outcome
+from scenarios.under_load import EXACTLY_ONCE, HOLD_S, LINE, UnderLoad, wrong
+
+pytestmark = pytest.mark.topology("resilience")
+
+VARIABLE = "LAB_EXACTLY_ONCE"
+LONGER_THAN_A_SESSION_S = 20.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def exactly_once(lab: Lab) -> Iterator[None]:
+    """Both workers started again with it; afterwards without it."""
+    for_workers(lab, "enabled")
+    yield
+    for_workers(lab, "disabled")
+
+
+def for_workers(lab: Lab, support: str) -> None:
+    wish = Wish(topology="resilience", name=lab.name, kafka=lab.kafka_version, variables={VARIABLE: support})
+    Lab.up(wish).close()
+    for worker in lab.topology.workers:
+        properties = lab.shell(worker, "cat /etc/kafka-connect/kafka-connect.properties").splitlines()
+        assert f"exactly.once.source.support={support}" in properties
+
+
+@pytest.fixture
+def mirror(lab: Lab, run: Run, topic: str) -> Iterator[UnderLoad]:
+    mirror = UnderLoad(lab, run, topic, EXACTLY_ONCE)
+    yield mirror
+    mirror.forget()
+
+
+def test_02_source_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+    """What was read from the old leader and not committed is read from the new one."""
+    each_once(request, mirror, Kill(victim=Leader(cluster="source", topic=mirror.topic)))
+
+
+def test_04_target_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+    """A transaction survives the leader of a partition that it writes to."""
+    each_once(request, mirror, Kill(victim=Leader(cluster="target", topic=mirror.remote)))
+
+
+def test_07_one_of_two_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+    """Its open transaction is aborted, and its task goes on from the last that was committed."""
+    each_once(request, mirror, Kill(victim=WorkerOf(connector=mirror.topic)))
+
+
+def test_08_all_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+    """As with one, for all tasks."""
+    each_once(request, mirror, Kill(victim=Workers()))
+
+
+def test_09_worker_paused_beyond_its_session(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+    """When it wakes up it is fenced off: whatever it still has to write is refused."""
+    fault = Pause(victim=WorkerOf(connector=mirror.topic))
+    each_once(request, mirror, fault, hold_s=LONGER_THAN_A_SESSION_S)
+
+
+def each_once(
+    request: pytest.FixtureRequest, mirror: UnderLoad, fault: Fault, *, hold_s: float = HOLD_S
+) -> None:
+    with mirror.load():  # only now there is a topic and a task to aim at
+        mirror.broken(fault, hold_s=hold_s)
+        mirror.recover()
+    judged = mirror.judge()
+    number, _, name = request.node.originalname.removeprefix("test_").partition("_")
+    line = mirror.line(number.lstrip("0"), name.replace("_", " "), judged)
+    request.node.user_properties.append((LINE, asdict(line)))
+
+    assert judged.outcome is Outcome.PASS, wrong(judged)
