@@ -46,26 +46,31 @@ def mirror(lab: Lab, run: Run, topic: str) -> Iterator[UnderLoad]:
     mirror.forget()
 
 
+@pytest.mark.slow
 def test_02_source_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
     """What was read from the old leader and not committed is read from the new one."""
     each_once(request, mirror, Kill(victim=Leader(cluster="source", topic=mirror.topic)))
 
 
+@pytest.mark.slow
 def test_04_target_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
     """A transaction survives the leader of a partition that it writes to."""
     each_once(request, mirror, Kill(victim=Leader(cluster="target", topic=mirror.remote)))
 
 
+@pytest.mark.slow
 def test_07_one_of_two_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
     """Its open transaction is aborted, and its task goes on from the last that was committed."""
     each_once(request, mirror, Kill(victim=WorkerOf(connector=mirror.topic)))
 
 
+@pytest.mark.slow
 def test_08_all_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
     """As with one, for all tasks."""
     each_once(request, mirror, Kill(victim=Workers()))
 
 
+@pytest.mark.slow
 def test_09_worker_paused_beyond_its_session(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
     """When it wakes up it is fenced off: whatever it still has to write is refused."""
     fault = Pause(victim=WorkerOf(connector=mirror.topic))

@@ -71,6 +71,7 @@ def nothing_is_lost(mirror: UnderLoad, lines: list[Judged]) -> Judged:
     return judged
 
 
+@pytest.mark.slow
 @pytest.mark.smoke
 def test_01_nothing(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Without a fault nothing is lost, nothing is repeated, and all is in order."""
@@ -86,6 +87,7 @@ def test_02_source_leader_killed(mirror: UnderLoad, lines: list[Judged]) -> None
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_04_target_leader_killed(mirror: UnderLoad, lines: list[Judged]) -> None:
     """What was not acknowledged is sent to the next leader again."""
     with mirror.load():
@@ -94,6 +96,7 @@ def test_04_target_leader_killed(mirror: UnderLoad, lines: list[Judged]) -> None
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_05_target_brokers_down(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Producers of the source notice nothing; what they send meanwhile is mirrored afterwards."""
     with mirror.load() as producing:
@@ -104,6 +107,7 @@ def test_05_target_brokers_down(mirror: UnderLoad, lines: list[Judged]) -> None:
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_06_source_brokers_down(mirror: UnderLoad, lines: list[Judged]) -> None:
     """All that Connect says meanwhile is RUNNING: it looks like a flow at rest."""
 
@@ -122,36 +126,42 @@ def test_07_one_of_two_workers_killed(mirror: UnderLoad, lines: list[Judged]) ->
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_08_all_workers_killed(mirror: UnderLoad, lines: list[Judged]) -> None:
     """As with one, for all tasks."""
     mirror.under(Kill(victim=Workers()))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_09_worker_paused_beyond_its_session(mirror: UnderLoad, lines: list[Judged]) -> None:
     """It goes on as if nothing had been, while others have its tasks: both write, and the order holds."""
     mirror.under(Pause(victim=WorkerOf(connector=mirror.topic)), hold_s=LONGER_THAN_A_SESSION_S)
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_10_workers_cut_off_from_the_source(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Packets vanish; MM2's consumers wait, find the leaders again and go on where they were."""
     mirror.under(Partition(side=Workers(), other=Service("link")))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_11_workers_cut_off_from_the_target(mirror: UnderLoad, lines: list[Judged]) -> None:
     """The workers lose their group as well, which lives there, and find it again."""
     mirror.under(Partition(side=Workers(), other=Brokers("target")))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_12_acknowledgements_of_the_target_lost(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Records arrive and nobody is told: they are sent again."""
     mirror.under(Partition(side=Brokers("target"), other=Workers(), one_way=True))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 @pytest.mark.smoke
 def test_13_slow_and_narrow_link(mirror: UnderLoad, lines: list[Judged]) -> None:
     """200 ms and 1 Mbit/s for each connection are enough for this load: late, not lost."""
@@ -159,24 +169,28 @@ def test_13_slow_and_narrow_link(mirror: UnderLoad, lines: list[Judged]) -> None
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_14_connections_reset(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Every other connection is reset; those that are not go on."""
     mirror.under(ResetLink(cluster="source", fraction=0.5))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_14_link_cut(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Connections are refused; MM2 tries again until they are not."""
     mirror.under(CutLink(cluster="source"))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_15_disk_of_a_target_broker_full(mirror: UnderLoad, lines: list[Judged]) -> None:
     """The broker gives up; the two others have what it had, and it gets the rest from them."""
     mirror.under(DiskFull(victim=Service("kafka-target-3")))
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_03_source_leader_stopped(mirror: UnderLoad, lines: list[Judged]) -> None:
     """A broker that is asked to end hands its partitions over first."""
     mirror.under(Stop(victim=Leader(cluster="source", topic=mirror.topic)))
@@ -222,6 +236,7 @@ def test_16_records_deleted_before_they_were_read(mirror: UnderLoad, lines: list
     assert lost(judged) == {"lost": 800, "gone_from_source": 800}
 
 
+@pytest.mark.slow
 def test_17_source_topic_created_again(mirror: UnderLoad, lines: list[Judged]) -> None:
     """A connector that was paused meanwhile goes on at its old offsets, and what lies before is missing."""
     connect = mirror.lab.connect
@@ -249,6 +264,7 @@ LARGE = Plan(run="large", records=60, size_bytes=60_000)
 LIMIT_BYTES = 30_000  # between a large record and the producer's `batch.size`, which is 16,384
 
 
+@pytest.mark.slow
 def test_19_records_too_large_for_the_target(mirror: UnderLoad, lines: list[Judged]) -> None:
     """The task fails, and says so; once the target takes them, a restart mirrors them all."""
 
@@ -267,6 +283,7 @@ def test_19_records_too_large_for_the_target(mirror: UnderLoad, lines: list[Judg
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_19_limit_below_a_batch(mirror: UnderLoad, lines: list[Judged]) -> None:
     """A limit below `batch.size` is worse: the producer splits a batch into one of the same size, again and
     again. Connect says RUNNING, until the limit is lifted.
@@ -286,6 +303,7 @@ def test_19_limit_below_a_batch(mirror: UnderLoad, lines: list[Judged]) -> None:
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 def test_19_records_too_large_and_tolerated(mirror: UnderLoad, lines: list[Judged]) -> None:
     """With `errors.tolerance=all` the connector runs on, without the records that the target refused."""
     with (
