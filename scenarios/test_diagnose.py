@@ -224,6 +224,20 @@ def test_a_target_that_takes_no_offsets(lab: Lab, topic: str, doctor: Doctor) ->
     flows(lab, topic, topic)
 
 
+def test_a_worker_and_a_broker_that_are_down(lab: Lab, topic: str, doctor: Doctor) -> None:
+    """A worker killed from outside is no lack of memory."""
+    lab.source.create_topic(topic)
+    mirror(lab, topic)
+    flows(lab, topic, topic)
+    for service in ("kafka-connect-1", "kafka-source-1"):
+        lab.project.kill(service)
+        found = doctor.says("service_down", service)
+        assert "exit code 137, killed" in found.what
+        doctor.carry_out(found)
+    flows(lab, topic, topic)
+    doctor.says_nothing()
+
+
 @pytest.mark.parametrize(
     ("heap", "exit_code"),
     [("-Xmx64m", 3), ("-Xms1300m -Xmx1300m -XX:+AlwaysPreTouch", 137)],
