@@ -7,7 +7,7 @@
     victims.py     whom it hits        probes.py    whether something answers, and how quickly
     containers.py  sidecar.py  link.py    what several faults have in common
 
-One file per fault:
+Each other file is one fault.
 """
 
 from typing import Final
