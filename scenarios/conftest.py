@@ -60,7 +60,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """All of one topology in a row, so that its lab starts once; else in the order of the files."""
-    slow = [item for item in items if item.get_closest_marker("slow")]
+    asked = "smoke" if "smoke" in config.option.markexpr else "nothing"
+    slow = [i for i in items if i.get_closest_marker("slow") and not i.get_closest_marker(asked)]
     if slow and not config.getoption("--slow"):
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
