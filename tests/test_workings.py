@@ -40,7 +40,7 @@ class Told(Cluster):
         self._answer("acls")
         return []
 
-    def group_states(self) -> dict[str, str]:
+    def group_states(self, *, timeout_s: float = 0) -> dict[str, str]:
         self._answer("groups")
         return {"billing": "empty", "console-consumer-1": "empty"}
 

@@ -66,17 +66,26 @@ def _cluster(lab: Parts, alias: str) -> Cluster:
     try:
         cluster = lab.cluster(alias)
         layout = cluster.layout()
-        return Cluster(
-            alias=alias,
-            brokers=max(len(cluster.brokers()), len(lab.topology.roles.clusters[alias])),
-            topics={
-                name: Topic(partitions=t.partitions, replicas=t.replicas, leaderless=t.leaderless)
-                for name, t in layout.items()
-            },
-            groups=cluster.group_states(),
-        )
+        answering = len(cluster.brokers())
     except LabError as error:
         return Cluster(alias=alias, error=error.message)
+    return Cluster(
+        alias=alias,
+        brokers=max(answering, len(lab.topology.roles.clusters[alias])),
+        topics={
+            name: Topic(partitions=t.partitions, replicas=t.replicas, leaderless=t.leaderless)
+            for name, t in layout.items()
+        },
+        groups=_groups(lab, alias),
+    )
+
+
+def _groups(lab: Parts, alias: str) -> Mapping[str, str]:
+    """All brokers must tell theirs; with one that is down there is no list."""
+    try:
+        return lab.cluster(alias).group_states(timeout_s=_ANSWERS_S)
+    except LabError:
+        return {}
 
 
 def _deployed(lab: Parts) -> tuple[Deployed, ...]:

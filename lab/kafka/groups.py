@@ -22,10 +22,10 @@ _NO_COORDINATOR_YET: Final = frozenset(
 
 
 class Groups(Connection):
-    def group_states(self) -> dict[str, str]:
+    def group_states(self, *, timeout_s: float = REQUEST_S) -> dict[str, str]:
         """Every consumer group and its state in lower case: "stable" has members, "empty" has none."""
         with translated(f'listing the groups of cluster "{self.alias}"'):
-            found = self._admin.list_consumer_groups(request_timeout=REQUEST_S).result()
+            found = self._admin.list_consumer_groups(request_timeout=timeout_s).result()
             if found.errors:
                 # a broker did not answer; what the client gives for it is no exception that Python can handle
                 raise KafkaException(found.errors[0])

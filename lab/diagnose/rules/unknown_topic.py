@@ -1,11 +1,13 @@
 """MM2's clients are told UNKNOWN_TOPIC_OR_PARTITION again and again.
 
-Once or twice is nothing: a topic was just created, or a leader is being elected. Otherwise one of three: the
-topic is not there, nobody leads its partitions, or MM2 is sent to another cluster than the one it asked for.
+For a few seconds it is nothing: a topic was just created, or a leader is being elected. Otherwise one of
+three: the topic is not there, nobody leads its partitions, or MM2 is sent to another cluster than the one
+it asked for.
 """
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 from lab.diagnose.finding import Finding, Likelihood
@@ -15,7 +17,7 @@ _SAID: Final = re.compile(
     r"(?P<client>Producer|Consumer) clientId=.*(?:[{ ](?P<topic>[\w.-]+)=(?:UNKNOWN_TOPIC_OR_PARTITION|"
     r"LEADER_NOT_AVAILABLE)|unknown topic or partition error in fetch for partition (?P<fetched>[\w.-]+)-\d)"
 )
-_OFTEN: Final = 3
+_GOES_ON: Final = timedelta(seconds=5)  # clients ask again ten times a second
 _AT_TARGET: Final = (
     "somebody deleted it. MM2 creates topics of the target when it looks for topics: restart it, or wait for "
     "refresh.topics.interval.seconds"
@@ -30,9 +32,16 @@ def look(seen: Observation) -> Iterator[Finding]:
     said = seen.said(_SAID)
     for client, topic in dict.fromkeys(map(_what, said)):
         its = [s for s in said if _what(s) == (client, topic)]
-        # a log that somebody kept may be of lines that were picked out
-        if len(its) >= _OFTEN or its[0].entry.at is None or its[0].service.until is None:
+        if _goes_on(its):
             yield _judge(seen, topic, "target" if client == "Producer" else "source", its)
+
+
+def _goes_on(its: list[Said]) -> bool:
+    """For seconds, and still. A log that somebody kept may be of lines that were picked out."""
+    newest, oldest, until = its[0].entry.at, its[-1].entry.at, its[0].service.until
+    if newest is None or oldest is None or until is None:
+        return True
+    return newest - oldest >= _GOES_ON and until - newest <= _GOES_ON
 
 
 def _what(said: Said) -> tuple[str, str]:
