@@ -11,7 +11,7 @@ from lab.images import Image
 from lab.run import Run, Watcher
 from lab.setup import require_engine
 from lab.topology import Topology
-from lab.wait import CONNECT_ANSWERS_S, NotYet, wait_until
+from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
 
 
 def ensure_images(run: Run, version: str, chosen: Topology | None = None) -> list[Image]:
@@ -99,7 +99,7 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
 
     wait_until(
         observe,
-        timeout_s=CONNECT_ANSWERS_S,
+        timeout_s=SERVICES_HEALTHY_S,
         what="MirrorMaker starts its connectors",
         transient=(LabError,),
         hint=f'"lab logs {lab.topology.mirror_makers[0]} --name {lab.name}" tells why',
