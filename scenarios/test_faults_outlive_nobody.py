@@ -89,6 +89,7 @@ def decoys_seen() -> str:
     return json.dumps([[box["State"] for box in told], objects])
 
 
+@pytest.mark.slow  # two batches of faults, each for as long as their limit
 @pytest.mark.parametrize("made", TOGETHER.values(), ids=TOGETHER)
 @pytest.mark.usefixtures("decoys")
 def test_faults_whose_makers_are_killed_are_undone_in_time(lab: Lab, made: tuple[Made, ...]) -> None:

@@ -75,7 +75,8 @@ def answers(address: str, question: bytes) -> bool:
     return probes.ask(address, question) is Answer.SAID
 
 
-@pytest.mark.parametrize("fault", [Kill, Stop, Pause])
+# While one broker is silent clients may ask just that one, for a minute on a busy machine.
+@pytest.mark.parametrize("fault", [Kill, Stop, pytest.param(Pause, marks=pytest.mark.slow)])
 def test_a_leader_that_is_away_is_replaced(lab: Lab, orders: str, fault: type[Kill | Stop | Pause]) -> None:
     leader = lab.source.leader(orders, 0)
 

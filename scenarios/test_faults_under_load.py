@@ -119,6 +119,7 @@ def test_06_source_brokers_down(mirror: UnderLoad, lines: list[Judged]) -> None:
     nothing_is_lost(mirror, lines)
 
 
+@pytest.mark.slow
 @pytest.mark.smoke
 def test_07_one_of_two_workers_killed(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Its task goes on from the last offset that was committed, and repeats what follows that."""
