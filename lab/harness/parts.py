@@ -246,10 +246,18 @@ class Parts:
         return self.dedicated_of(self.mm2_properties())
 
     def dedicated_of(self, properties: Mapping[str, str]) -> Dedicated:
-        """The same with properties as they are, which MM2 might not take."""
+        """The same with properties as they are, which MM2 might not take.
+
+        They may have other names for the clusters than the topology has.
+        """
         from lab.dedicated import Dedicated
 
-        return Dedicated(mm2_dedicated.pairs(properties), self.cluster)
+        def cluster(alias: str) -> Cluster:
+            known = alias in self.topology.roles.clusters
+            address = properties.get(f"{alias}.bootstrap.servers", "")
+            return self.cluster(alias if known else self.topology.alias_of(address) or alias)
+
+        return Dedicated(mm2_dedicated.pairs(properties), cluster)
 
     def statuses(self) -> list[Status]:
         """What is said of each connector, wherever it runs."""
