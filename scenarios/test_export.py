@@ -23,7 +23,7 @@ from lab.harness import Lab
 from lab.harness.exporting import running_flow
 from lab.mm2 import Connector
 from lab.run import Run
-from lab.security.material import CLIENTS
+from lab.security.files import CLIENTS
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, Producing
 from scenarios.commands import lab_command

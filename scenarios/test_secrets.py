@@ -20,7 +20,7 @@ from lab import engine, harness, security
 from lab.client_properties import parse
 from lab.harness import Lab
 from lab.run import Run
-from lab.security.material import CLIENTS
+from lab.security.files import CLIENTS
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S
 from lab.workload import Plan, Producing

@@ -14,7 +14,7 @@ from lab.export.flow import Worker, flow_of, meet
 from lab.export.kubernetes import Values
 from lab.export.meaning import CONVERTERS, STORAGE
 from lab.mm2 import BYTES_CONVERTER, Connector
-from lab.security.material import CLIENTS
+from lab.security.files import CLIENTS
 
 if TYPE_CHECKING:
     from lab.harness.lab import Lab

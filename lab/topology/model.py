@@ -92,6 +92,11 @@ class Topology:
         """The dedicated nodes of MM2 that are started."""
         return [node for node in self.roles.mirror_maker if node in self.services]
 
+    @property
+    def secured(self) -> list[str]:
+        """The brokers that speak TLS, each with a certificate of its own."""
+        return [name for name, service in self.services.items() if "SSL" in service.protocols.values()]
+
     def mm2_properties(self, variables: Mapping[str, str]) -> Path:
         """The file that dedicated nodes of MM2 get: the topology's, or the one that was chosen at `up`."""
         written = self.services[self.mirror_makers[0]].environment[MM2_PROPERTIES]
