@@ -5,7 +5,8 @@ import time
 from typing import Final
 
 from lab.diagnose import Finding, diagnose
-from lab.harness import Lab, observe
+from lab.harness import Lab
+from lab.harness.observing import observe
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.commands import lab_command
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from lab.diagnose import diagnose
-from lab.harness import Lab, ending, read_logs
+from lab.harness import Lab, ending
+from lab.harness.observing import read_logs
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 from scenarios.dedicated import DEFAULT, changed, restart, start_with

@@ -12,7 +12,8 @@ from lab.cli.runs import run_names
 from lab.diagnose import RULES, Finding, Observation
 from lab.diagnose import diagnose as judge
 from lab.errors import BadInput, NotEnough
-from lab.harness import Lab, observe, read_logs, read_run
+from lab.harness import Lab
+from lab.harness.observing import observe, read_logs, read_run
 from lab.report import past
 
 _WIDTH = 400  # of a line of a log: traces' causes may be long

@@ -6,8 +6,9 @@ somebody's.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 
 _ENGINE: Final = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT[\d:.]+Z) ?(?P<rest>.*)")
@@ -28,7 +29,7 @@ class Entry:
     connector: str = ""  # for which a worker spoke
     trace: tuple[str, ...] = ()
 
-    @property
+    @cached_property  # each rule looks at it
     def whole(self) -> str:
         return "\n".join((self.text, *self.trace))
 
@@ -46,7 +47,7 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
 
     def ended() -> Iterator[Entry]:
         if found is not None:
-            yield Entry(**{**vars(found), "trace": tuple(trace)})
+            yield replace(found, trace=tuple(trace))
 
     for raw in lines:
         line = raw.rstrip("\r\n")

@@ -13,7 +13,6 @@ from lab.harness.coming import build_images
 from lab.harness.ending import bring_down, prune, save_evidence, stop_profile
 from lab.harness.endpoints import Endpoint
 from lab.harness.lab import Lab, Wish
-from lab.harness.observing import observe, read_logs, read_run
 from lab.harness.parts import PROJECT_PREFIX
 
 __all__ = [
@@ -23,10 +22,7 @@ __all__ = [
     "Wish",
     "bring_down",
     "build_images",
-    "observe",
     "prune",
-    "read_logs",
-    "read_run",
     "save_evidence",
     "stop_profile",
 ]

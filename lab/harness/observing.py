@@ -24,7 +24,6 @@ from lab.errors import BadInput, LabError
 from lab.harness.parts import Parts
 from lab.mm2 import Connector
 from lab.mm2_plan import is_secret
-from lab.mm2_status import Deployed as OnWorkers
 
 SAVED: Final = "observation.json"
 HIDDEN: Final = "[hidden]"
@@ -37,14 +36,19 @@ _MODEL: Final = TypeAdapter(Observation)
 
 def observe(lab: Parts) -> Observation:
     """Everything that can be had of a running lab within seconds."""
-    with ThreadPoolExecutor(max_workers=8) as pool:
+    with ThreadPoolExecutor(max_workers=1) as pool:
         services = pool.submit(_services, lab)
+        return replace(without_containers(lab), services=services.result())
+
+
+def without_containers(lab: Parts) -> Observation:
+    """What Connect and the clusters say; states and logs are elsewhere in a run's evidence."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
         clusters = [pool.submit(_cluster, lab, alias) for alias in lab.topology.roles.clusters]
         deployed = pool.submit(_deployed, lab)
         return Observation(
             topology=lab.topology.name,
             variables=frozenset(lab.topology.variables),
-            services=services.result(),
             clusters={found.alias: found for found in (cluster.result() for cluster in clusters)},
             deployed=deployed.result(),
             properties=_properties(lab),
@@ -92,12 +96,7 @@ def _deployed(lab: Parts) -> tuple[Deployed, ...]:
     known = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
     setting = None if lab.topology.roles.connect_url else known
     if lab.topology.has_connect:
-        return tuple(
-            Deployed(
-                connector=Connector(name=name, config=found.config), status=found.status, setting=setting
-            )
-            for name, found in _on_workers(lab).items()
-        )
+        return _on_workers(lab, setting)
     try:
         properties = _properties(lab)
         return _of_dedicated(lab, properties) if properties else ()
@@ -105,7 +104,7 @@ def _deployed(lab: Parts) -> tuple[Deployed, ...]:
         return ()
 
 
-def _on_workers(lab: Parts) -> Mapping[str, OnWorkers]:
+def _on_workers(lab: Parts, setting: Mapping[str, str] | None) -> tuple[Deployed, ...]:
     """Of the first worker that answers soon; one that hangs is not waited for as long as others would."""
     from lab.connect import Connect
 
@@ -113,12 +112,16 @@ def _on_workers(lab: Parts) -> Mapping[str, OnWorkers]:
     for url in external or [f"http://{lab.address(worker)}" for worker in lab.topology.workers]:
         worker = Connect(url, timeout_s=_ANSWERS_S)
         try:
-            return worker.deployed()
+            found = worker.deployed()
         except LabError:
             continue
         finally:
             worker.close()
-    return {}
+        return tuple(
+            Deployed(connector=Connector(name=name, config=one.config), status=one.status, setting=setting)
+            for name, one in found.items()
+        )
+    return ()
 
 
 def _of_dedicated(lab: Parts, properties: Mapping[str, str]) -> tuple[Deployed, ...]:
@@ -174,7 +177,7 @@ def _moment(text: str) -> datetime | None:
 def saved(seen: Observation) -> dict[str, Any]:
     """For a run's folder, beside the logs and what the engine told; without anybody's secrets."""
     plain: dict[str, Any] = _MODEL.dump_python(
-        replace(seen, services=(), properties=_shown(seen.properties)), mode="json"
+        replace(seen, properties=_shown(seen.properties)), mode="json", exclude={"services"}
     )
     for one in plain["deployed"]:
         one["connector"]["config"] = _shown(one["connector"]["config"])

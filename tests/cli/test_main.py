@@ -111,13 +111,17 @@ def test_a_command_is_in_the_module_that_is_loaded_for_it() -> None:
             assert list(found.commands) == list(commands), (module, command)  # type: ignore[attr-defined]
 
 
+SPARK = {"pyspark", "pyarrow", "numpy"}
+
+
 @pytest.mark.parametrize(
     ("command", "unneeded"),
     [
-        ("up", {"pyspark", "pyarrow", "numpy", "confluent_kafka", "httpx"}),  # the last two, later
-        ("list", {"pyspark", "pyarrow", "numpy", "confluent_kafka", "httpx"}),
-        ("produce", {"pyspark", "pyarrow", "numpy"}),
-        ("--help", {"pyspark", "pyarrow", "numpy"}),
+        # clients later, when containers start; the others only where they are needed
+        ("up", {*SPARK, "confluent_kafka", "httpx", "cryptography", "lab.diagnose", "lab.faults"}),
+        ("list", {*SPARK, "confluent_kafka", "httpx", "cryptography", "lab.diagnose", "lab.faults"}),
+        ("produce", SPARK),
+        ("--help", SPARK),
     ],
 )
 def test_a_command_starts_without_what_it_does_not_need(command: str, unneeded: set[str]) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from lab.diagnose import diagnose
 from lab.errors import BadInput
-from lab.harness import observing, read_logs, read_run
+from lab.harness import observing
+from lab.harness.observing import read_logs, read_run
 from tests.diagnose import seen
 
 STARTED, ENDED = "2026-11-19T02:00:00.5Z", "0001-01-01T00:00:00Z"
