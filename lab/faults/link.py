@@ -115,9 +115,27 @@ class Clear(Inverse):
         return f"no toxic of the fault on {len(self.proxies)} proxies"
 
 
-def clear(link: Link, toxics: Sequence[Toxic]) -> Clear:
-    proxies = tuple(way.broker for way in link.ways)
-    return Clear(url=link.url, proxies=proxies, toxics=tuple(toxic.name for toxic in toxics))
+@dataclass(frozen=True, kw_only=True)
+class Poisoned:
+    """The act of a fault that is made of toxics, which each way through the link has to show."""
+
+    what: str
+    link: Link
+    toxics: tuple[Toxic, ...]
+    prove_one: Callable[[Way], str]
+
+    @property
+    def inverse(self) -> Clear:
+        proxies = tuple(way.broker for way in self.link.ways)
+        toxics = tuple(toxic.name for toxic in self.toxics)
+        return Clear(url=self.link.url, proxies=proxies, toxics=toxics)
+
+    def inject(self) -> None:
+        self.link.poison(self.toxics)
+
+    def prove(self) -> str:
+        self.link.require_poisoned(self.toxics)
+        return "; ".join(self.link.each(self.prove_one))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from lab.errors import BadInput
 from lab.faults import probes
 from lab.faults.fault import FaultNotObserved, Ground, Mark
-from lab.faults.link import BOTH_WAYS, Clear, Link, Way, clear, link_to
+from lab.faults.link import BOTH_WAYS, Poisoned, Way, link_to
 from lab.toxiproxy import Toxic
 
 KB: Final = 1000  # as Toxiproxy counts
@@ -27,7 +27,7 @@ class NarrowLink:
     rate_kb_per_s: int
     broker: str | None = None
 
-    def check(self, lab: Ground, mark: Mark) -> "Narrowing":
+    def check(self, lab: Ground, mark: Mark) -> Poisoned:
         if not 1 <= self.rate_kb_per_s <= 10_000:
             raise BadInput(
                 f"{self.rate_kb_per_s} KB/s cannot be proved",
@@ -43,39 +43,16 @@ class NarrowLink:
             )
             for way in BOTH_WAYS
         )
-        return Narrowing(self, link, toxics)
-
-
-@dataclass(frozen=True)
-class Narrowing:
-    asked: NarrowLink
-    link: Link
-    toxics: tuple[Toxic, ...]
-
-    @property
-    def what(self) -> str:
-        return f"narrow link to {self.link.brokers}: {self.asked.rate_kb_per_s} KB/s"
-
-    @property
-    def inverse(self) -> Clear:
-        return clear(self.link, self.toxics)
-
-    def inject(self) -> None:
-        self.link.poison(self.toxics)
-
-    def prove(self) -> str:
-        self.link.require_poisoned(self.toxics)
-        return "; ".join(self.link.each(self._prove_one))
+        what = f"narrow link to {link.brokers}: {self.rate_kb_per_s} KB/s"
+        return Poisoned(what=what, link=link, toxics=toxics, prove_one=self._prove_one)
 
     def _prove_one(self, way: Way) -> str:
-        rate = self.asked.rate_kb_per_s * KB
+        rate = self.rate_kb_per_s * KB
         size = max(int(rate * _MEASURED_S), _SMALLEST_BYTES)
         timeout_s = 5 + 3 * size / rate
         up = probes.rate_up(way.through, at_least_bytes=size, timeout_s=timeout_s)
         down = probes.rate_down(way.through, way.node_id, at_least_bytes=size, timeout_s=timeout_s)
         told = f"{way.broker}: {up / KB:.0f} KB/s up, {down / KB:.0f} KB/s down"
         if not all(rate / _WITHIN <= measured <= rate * _WITHIN for measured in (up, down)):
-            raise FaultNotObserved(
-                f"the link is not as narrow as asked, {self.asked.rate_kb_per_s} KB/s: {told}"
-            )
+            raise FaultNotObserved(f"the link is not as narrow as asked, {self.rate_kb_per_s} KB/s: {told}")
         return told

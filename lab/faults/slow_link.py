@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from lab.errors import BadInput
 from lab.faults import probes
 from lab.faults.fault import FaultNotObserved, Ground, Mark
-from lab.faults.link import Clear, Link, Way, clear, link_to
+from lab.faults.link import Poisoned, Way, link_to
 from lab.toxiproxy import Toxic
 
 PROBES: Final = 20
@@ -28,7 +28,7 @@ class SlowLink:
     jitter_ms: int = 0
     broker: str | None = None
 
-    def check(self, lab: Ground, mark: Mark) -> "Slowing":
+    def check(self, lab: Ground, mark: Mark) -> Poisoned:
         if not 0 < self.delay_ms <= 60_000 or not 0 <= self.jitter_ms < self.delay_ms:
             raise BadInput(
                 f"a delay of {self.delay_ms} ms with a jitter of {self.jitter_ms} ms cannot be",
@@ -36,32 +36,12 @@ class SlowLink:
             )
         link = link_to(lab, self.cluster, self.broker)
         attributes = {"latency": self.delay_ms, "jitter": self.jitter_ms}
-        return Slowing(self, link, (Toxic(name=f"lab-{mark.id}", type="latency", attributes=attributes),))
-
-
-@dataclass(frozen=True)
-class Slowing:
-    asked: SlowLink
-    link: Link
-    toxics: tuple[Toxic, ...]
-
-    @property
-    def what(self) -> str:
-        return f"slow link to {self.link.brokers}: {self.asked.delay_ms} ms"
-
-    @property
-    def inverse(self) -> Clear:
-        return clear(self.link, self.toxics)
-
-    def inject(self) -> None:
-        self.link.poison(self.toxics)
-
-    def prove(self) -> str:
-        self.link.require_poisoned(self.toxics)
-        return "; ".join(self.link.each(self._prove_one))
+        toxic = Toxic(name=f"lab-{mark.id}", type="latency", attributes=attributes)
+        what = f"slow link to {link.brokers}: {self.delay_ms} ms"
+        return Poisoned(what=what, link=link, toxics=(toxic,), prove_one=self._prove_one)
 
     def _prove_one(self, way: Way) -> str:
-        timeout_s = _ANSWERS_S + 3 * self.asked.delay_ms / 1000
+        timeout_s = _ANSWERS_S + 3 * self.delay_ms / 1000
         through = probes.round_trips(way.through, count=PROBES, timeout_s=timeout_s)
         direct = probes.round_trips(way.direct, count=PROBES, timeout_s=timeout_s)
         if len(through) < PROBES or len(direct) < PROBES:
@@ -71,7 +51,7 @@ class Slowing:
                 'is the broker up? "lab status" tells',
             )
         slow_ms, control_ms = (1000 * median(taken) for taken in (through, direct))
-        least_ms = _ENOUGH * (self.asked.delay_ms - self.asked.jitter_ms)
+        least_ms = _ENOUGH * (self.delay_ms - self.jitter_ms)
         if slow_ms - control_ms < least_ms:
             raise FaultNotObserved(
                 f'the link to "{way.broker}" takes {slow_ms:.0f} ms, the way past it {control_ms:.0f} ms: '
