@@ -218,17 +218,11 @@ def lost(judged: Judged) -> dict[str, int]:
 @pytest.mark.smoke
 def test_16_records_deleted_before_they_were_read(mirror: UnderLoad, lines: list[Judged]) -> None:
     """Retention passes a connector that is paused: exactly what was deleted unread is missing."""
-    connect = mirror.lab.connect
-    with mirror.load():
-        pass
-    mirror.recover()
-    connect.pause(mirror.topic)
-    connect.wait_until_state(mirror.topic, "PAUSED")
-    produced(mirror, "unread", Plan(run="unread", records=800))
-    mirror.broken(DeleteRecords(cluster="source", topic=mirror.topic), hold_s=0.1)
-    produced(mirror, "after", Plan(run="after", records=400))
-    connect.resume(mirror.topic)
-    connect.wait_until_state(mirror.topic, "RUNNING")
+    mirror.come_to_rest()
+    with mirror.paused():
+        produced(mirror, "unread", Plan(run="unread", records=800))
+        mirror.broken(DeleteRecords(cluster="source", topic=mirror.topic), hold_s=0.1)
+        produced(mirror, "after", Plan(run="after", records=400))
     mirror.lab.target.wait_for_records(mirror.remote, at_least=mirror.sent + 400, timeout_s=RECORDS_ARRIVE_S)
     judged = mirror.judge()
     lines.append(judged)
@@ -240,18 +234,12 @@ def test_16_records_deleted_before_they_were_read(mirror: UnderLoad, lines: list
 @pytest.mark.slow
 def test_17_source_topic_created_again(mirror: UnderLoad, lines: list[Judged]) -> None:
     """A connector that was paused meanwhile goes on at its old offsets, and what lies before is missing."""
-    connect = mirror.lab.connect
-    with mirror.load():
-        pass
-    mirror.recover()
-    connect.pause(mirror.topic)
-    connect.wait_until_state(mirror.topic, "PAUSED")
-    old = {p: o.end for p, o in mirror.lab.source.offsets(mirror.topic).items()}
-    mirror.broken(RecreateTopic(cluster="source", topic=mirror.topic), hold_s=0.1)
-    produced(mirror, "again", Plan(run="again", records=PARTITIONS * (max(old.values()) + 200)))
-    before = sum(o.count for o in mirror.lab.target.offsets(mirror.remote).values())
-    connect.resume(mirror.topic)
-    connect.wait_until_state(mirror.topic, "RUNNING")
+    mirror.come_to_rest()
+    with mirror.paused():
+        old = {p: o.end for p, o in mirror.lab.source.offsets(mirror.topic).items()}
+        mirror.broken(RecreateTopic(cluster="source", topic=mirror.topic), hold_s=0.1)
+        produced(mirror, "again", Plan(run="again", records=PARTITIONS * (max(old.values()) + 200)))
+        before = sum(o.count for o in mirror.lab.target.offsets(mirror.remote).values())
     arrive = sum(o.end - old[p] for p, o in mirror.lab.source.offsets(mirror.topic).items())
     mirror.lab.target.wait_for_records(mirror.remote, at_least=before + arrive, timeout_s=RECORDS_ARRIVE_S)
     judged = mirror.judge()
@@ -292,9 +280,7 @@ def test_19_limit_below_a_batch(mirror: UnderLoad, lines: list[Judged]) -> None:
     """
     some = Plan(run="some", records=400, size_bytes=5_000)
     low = RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=4_000)
-    with mirror.load():
-        pass
-    mirror.recover()
+    mirror.come_to_rest()
     before = mirror.lab.target.offsets(mirror.remote)
     with mirror.lab.inject(low):
         produced(mirror, "some", some)

@@ -127,6 +127,22 @@ class UnderLoad:
             pause_s=1.0,
         )
 
+    def come_to_rest(self) -> None:
+        """Records were sent, and all of them are mirrored."""
+        with self.load():
+            pass
+        self.recover()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """For as long as the block MM2 reads nothing."""
+        connect = self.lab.connect
+        connect.pause(self.topic)
+        connect.wait_until_state(self.topic, "PAUSED")
+        yield
+        connect.resume(self.topic)
+        connect.wait_until_state(self.topic, "RUNNING")
+
     def under(self, *faults: Fault, hold_s: float = HOLD_S, then: Callable[[], None] = lambda: None) -> None:
         """One or more faults at once, held under load; then heal, and recover."""
         with self.load():
