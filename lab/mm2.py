@@ -48,6 +48,24 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """How often a connector wants each partition of a topic that it creates, and in which cluster."""
+
+    key: str
+    factor: int
+    is_default: bool
+    alias: str
+
+
+# Of what each kind of connector creates; MM2's own defaults.
+_REPLICATION_DEFAULTS: Final = {
+    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
+    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
+    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Connector:
     """A connector's name and config, as PUT to Connect."""
 
@@ -135,6 +153,22 @@ class Connector:
         """The cluster that holds the offset syncs: the source, unless the connector says otherwise."""
         at_target = self.config.get("offset-syncs.topic.location") == "target"
         return self.target_alias if at_target else self.source_alias
+
+    @property
+    def replicas(self) -> tuple[Replicas, ...]:
+        """Of the topics that it creates; a number that is none is the worker's to refuse."""
+        defaults = _REPLICATION_DEFAULTS.get(self.connector_class, {})
+        asked = {key: self.config.get(key, str(default)) for key, default in defaults.items()}
+        return tuple(
+            Replicas(
+                key=key,
+                factor=int(factor),
+                is_default=key not in self.config,
+                alias=self.offset_syncs_alias if key.startswith("offset-syncs") else self.target_alias,
+            )
+            for key, factor in asked.items()
+            if factor.isdecimal()
+        )
 
     @property
     def offset_syncs_topic(self) -> str:

@@ -1,13 +1,10 @@
 """What the worker does not say against one connector: each of these runs, and does something else."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from lab.mm2 import (
     BYTES_CONVERTER,
-    CHECKPOINT,
     DEFAULT_POLICY,
-    HEARTBEAT,
     SOURCE,
     Connector,
     Problem,
@@ -71,35 +68,24 @@ def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem
         )
 
 
-# What each kind of topic that a connector creates on the target has by default.
-_REPLICATION_DEFAULTS: Final = {
-    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
-    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
-    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
-}
-
-
 def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
-    for key, default in _REPLICATION_DEFAULTS.get(connector.connector_class, {}).items():
-        at_source = (
-            key.startswith("offset-syncs") and connector.config.get("offset-syncs.topic.location") != "target"
-        )
-        side = "source" if at_source else "target"
-        alias = topology.alias_of(connector.config.get(f"{side}.cluster.bootstrap.servers", ""))
-        asked = connector.config.get(key, str(default))
-        if alias is None or not asked.isdecimal():
+    for wanted in connector.replicas:
+        at_source = wanted.alias == connector.source_alias
+        address = connector.config.get(f"{'source' if at_source else 'target'}.cluster.bootstrap.servers", "")
+        alias = topology.alias_of(address)
+        if alias is None:
             continue
         brokers = len(topology.roles.clusters[alias])
-        if int(asked) > brokers:
-            default_said = "" if key in connector.config else ", MM2's default,"
+        if wanted.factor > brokers:
+            default_said = ", MM2's default," if wanted.is_default else ""
             yield Problem(
                 severity=Severity.ERROR,
-                key=key,
+                key=wanted.key,
                 message=(
-                    f"replication factor {asked}{default_said} is more than the brokers of cluster "
+                    f"replication factor {wanted.factor}{default_said} is more than the brokers of cluster "
                     f'"{alias}" ({brokers}): MM2 only logs that it cannot create the topic'
                 ),
-                remedy=f'set "{key}": "{brokers}"',
+                remedy=f'set "{wanted.key}": "{brokers}"',
             )
 
 

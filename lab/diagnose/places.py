@@ -8,6 +8,7 @@ from lab.diagnose.observation import Deployed, Observation, Said
 
 # As Kafka's clients name whom they cannot speak to: "node -1 (host/10.0.0.1:9092)".
 _NODE: Final = re.compile(r"node -?\d+ \((?P<host>[^/()\s]*)/?(?P<ip>[^()\s]*?):(?P<port>\d+)\)")
+_OVERRIDE: Final = "producer.override."
 
 
 def addresses(seen: Observation) -> Iterator[tuple[str, str]]:
@@ -51,5 +52,7 @@ def setting(seen: Observation, one: Deployed, key: str, value: str) -> tuple[str
     if not seen.properties:
         return f"set {key}={value}", (f"lab mm2 set {one.name} {key}={value}",)
     connector = one.connector
-    flow = f"{connector.source_alias}->{connector.target_alias}"
-    return f"write {flow}.{key}={value} in MM2's properties and restart it", ()
+    whose = f"{connector.source_alias}->{connector.target_alias}"
+    if key.startswith(_OVERRIDE):  # a dedicated MM2 has one producer for each cluster it writes to
+        whose, key = f"{connector.target_alias}.producer", key.removeprefix(_OVERRIDE)
+    return f"write {whose}.{key}={value} in MM2's properties and restart it", ()

@@ -26,13 +26,7 @@ def look(seen: Observation) -> Iterator[Finding]:
 
 
 def _of_client(seen: Observation, one: Deployed, part: str, size_bytes: int) -> Finding:
-    room = str(size_bytes * _ROOM)
-    commands: tuple[str, ...] = ()
-    if seen.properties:
-        key = f"{one.connector.target_alias}.producer.max.request.size"
-        words = f"write {key}={room} in MM2's properties and restart it"
-    else:
-        words, commands = setting(seen, one, "producer.override.max.request.size", room)
+    words, commands = setting(seen, one, "producer.override.max.request.size", str(size_bytes * _ROOM))
     return Finding(
         likelihood=Likelihood.CERTAIN,
         what=f'{part} of connector "{one.name}" FAILED on a record of {size_bytes:,} bytes, more than its '

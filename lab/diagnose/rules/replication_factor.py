@@ -11,39 +11,27 @@ from typing import Final
 from lab.diagnose.finding import Finding, Likelihood
 from lab.diagnose.observation import Deployed, Observation
 from lab.diagnose.places import setting
-from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE
+from lab.mm2 import Replicas
 
 _REFUSED: Final = re.compile(
     r"replication factor of (\d+) cannot be reached because only (\d+) broker"
     r"|[Rr]eplication factor: (\d+) larger than available brokers: (\d+)"
 )
-# By class: keys, MM2's own defaults, and on which side the topic is made.
-_KEYS: Final = {
-    SOURCE: (("replication.factor", 2, "target"), ("offset-syncs.topic.replication.factor", 3, "source")),
-    CHECKPOINT: (("checkpoints.topic.replication.factor", 3, "target"),),
-    HEARTBEAT: (("heartbeats.topic.replication.factor", 3, "target"),),
-}
 
 
 def look(seen: Observation) -> Iterator[Finding]:
     refused = seen.said(_REFUSED, within=None)
     for one in seen.deployed:
-        for key, default, side in _KEYS.get(one.connector.connector_class, ()):
-            yield from _judge(seen, one, key, default, side, [str(said) for said in refused[:1]])
+        for wanted in one.connector.replicas:
+            yield from _judge(seen, one, wanted, [str(said) for said in refused[:1]])
 
 
-def _judge(
-    seen: Observation, one: Deployed, key: str, default: int, side: str, refused: list[str]
-) -> Iterator[Finding]:
-    connector = one.connector
-    if key.startswith("offset-syncs") and connector.offset_syncs_alias == connector.target_alias:
-        side = "target"
-    cluster = seen.clusters.get(connector.source_alias if side == "source" else connector.target_alias)
-    asked = connector.config.get(key, str(default))
-    if cluster is None or cluster.error or not asked.isdecimal() or int(asked) <= cluster.brokers:
+def _judge(seen: Observation, one: Deployed, wanted: Replicas, refused: list[str]) -> Iterator[Finding]:
+    key, asked, whose = wanted.key, wanted.factor, ", MM2's default" if wanted.is_default else ""
+    cluster = seen.clusters.get(wanted.alias)
+    if cluster is None or cluster.error or asked <= cluster.brokers:
         return
     words, commands = setting(seen, one, key, str(cluster.brokers))
-    whose = "" if key in connector.config else ", MM2's default"
     yield Finding(
         likelihood=Likelihood.CERTAIN if refused else Likelihood.LIKELY,
         what=f'connector "{one.name}" wants topics of {asked} replicas in cluster "{cluster.alias}", '
