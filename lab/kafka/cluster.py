@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, Producer
 from lab.kafka.acls import Acls
 from lab.kafka.connection import QUIET, ClusterError
 from lab.kafka.groups import Groups
-from lab.kafka.reading import Reader, records
+from lab.kafka.reading import Reader, not_read_to_its_end, records
 from lab.kafka.topics import Topics
 from lab.kafka.values import Place, Record
 from lab.wait import CLUSTER_ANSWERS_S, RECORDS_ARRIVE_S, NotYet, wait_until
@@ -61,8 +61,5 @@ class Cluster(Topics, Groups, Acls):
                 read = reader.read(ranges, take, timeout_s=RECORDS_ARRIVE_S)
             if short := [place for place, (_, end) in ranges.items() if read[place] < end]:
                 where = ", ".join(f"partition {p} at {read[t, p]} of {ranges[t, p][1]}" for t, p in short)
-                raise ClusterError(
-                    f'topic "{topic}" of cluster "{self.alias}" was not read to its end: {where}',
-                    'see "lab status"',
-                )
+                raise not_read_to_its_end(self, topic, where)
         return found

@@ -15,28 +15,56 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from lab.kafka.connection import QUIET, Connection, translated
+from lab.kafka.connection import QUIET, ClusterError, Connection, translated
 from lab.kafka.values import Place, Record
+from lab.wait import CLUSTER_ANSWERS_S
 
 
 def records(
     cluster: Connection, topic: str, starts: Mapping[int, int], *, idle_s: float | None
 ) -> Iterator[Record]:
-    """The records of a topic from an offset of each partition on, until `idle_s` of silence."""
+    """The records of a topic from an offset of each partition on, until `idle_s` of silence.
+
+    Silence says something only once each partition was read to its end: brokers may be slow to answer.
+    """
     config = cluster.client_config(
-        **{"group.id": f"lab-read-{uuid.uuid4().hex[:8]}", "enable.auto.commit": False}
+        **{
+            "group.id": f"lab-read-{uuid.uuid4().hex[:8]}",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
     )
+    unread = set(starts)
     with closing(Consumer(config, logger=QUIET)) as consumer, translated(f'reading topic "{topic}"'):
         consumer.assign([TopicPartition(topic, partition, start) for partition, start in starts.items()])
         quiet_since = time.monotonic()
-        while idle_s is None or time.monotonic() - quiet_since < idle_s:
+        while idle_s is None or time.monotonic() - quiet_since < (CLUSTER_ANSWERS_S if unread else idle_s):
             message = consumer.poll(0.2)
             if message is None:
                 continue
-            if message.error():
-                raise KafkaException(message.error())
+            if not _is_end(message):
+                yield _record(message)
+            elif message.partition() in unread:
+                unread.remove(message.partition())
+            else:
+                continue
             quiet_since = time.monotonic()
-            yield _record(message)
+    if unread:
+        raise not_read_to_its_end(cluster, topic, ", ".join(f"partition {p}" for p in sorted(unread)))
+
+
+def not_read_to_its_end(cluster: Connection, topic: str, where: str) -> ClusterError:
+    return ClusterError(
+        f'topic "{topic}" of cluster "{cluster.alias}" was not read to its end: {where}', 'see "lab status"'
+    )
+
+
+def _is_end(message: Message) -> bool:
+    """Whether it tells of the end of a partition, in place of a record."""
+    error = message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        raise KafkaException(error)
+    return error is not None
 
 
 class Reader:
@@ -97,10 +125,7 @@ class Reader:
         left: dict[Place, int],
         take: Callable[[Place, Record], bool],
     ) -> None:
-        place, error = (message.topic(), message.partition()), message.error()
-        at_end = error is not None and error.code() == KafkaError._PARTITION_EOF
-        if error is not None and not at_end:
-            raise KafkaException(error)
+        place, at_end = (message.topic(), message.partition()), _is_end(message)
         if place not in left:
             return
         stop, offset = left[place], message.offset()
