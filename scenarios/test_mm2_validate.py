@@ -102,3 +102,17 @@ def test_an_endless_loop_is_refused_and_prefixes_are_not(lab: Lab, deployed: str
 
     prefixed = {**back, "replication.policy.class": DEFAULT_POLICY}
     assert judged(lab, write(tmp_path, lab, MSC, "back", topics=TOPIC, **prefixed), "back") == []
+
+
+def test_a_change_of_what_is_deployed_is_refused_for_what_it_brings(lab: Lab, deployed: str) -> None:
+    """An unknown key, three replicas on two brokers: refused as `deploy` does; not for what was so before."""
+    before = lab.connect.config(deployed)
+    for change, told in (("replication.facto=1", "replication.facto"), ("replication.factor=3", "more than")):
+        done = mm2(lab, "set", deployed, change)
+        assert (done.code, told in done.err) == (1, True), done.err
+        assert lab.connect.config(deployed) == before
+    assert mm2(lab, "set", deployed, "replication.factor=3", "--force").code == 0
+    done = mm2(lab, "set", deployed, "sync.topic.configs.interval.seconds=7", "--json")
+    assert done.code == 0, done.err
+    assert lab.connect.config(deployed)["sync.topic.configs.interval.seconds"] == "7"
+    assert mm2(lab, "set", deployed, f"replication.factor={before['replication.factor']}").code == 0

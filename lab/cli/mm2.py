@@ -80,6 +80,7 @@ def redeploy(
 def set_(
     connector: Annotated[str, typer.Argument(metavar="NAME", help="A connector that is deployed.")],
     changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="KEY= takes a key away.")],
+    force: Force = False,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -88,12 +89,11 @@ def set_(
     lab.topology.require_writable("changing connectors")
     overrides = _overrides(changes)
     (chosen,) = lab.connectors.named([connector])
-    _deploy(
-        lab,
-        [Connector(name=chosen, config=lab.connect.config(chosen)).with_overrides(overrides)],
-        force=False,
-        json=json,
-    )
+    before = Connector(name=chosen, config=lab.connect.config(chosen))
+    after = before.with_overrides(overrides)
+    if not force:
+        _refuse({chosen: lab.connectors.introduced(before, after)})
+    _deploy(lab, [after], force=force, json=json)
 
 
 @app.command()
@@ -239,8 +239,8 @@ def _refuse(found: Mapping[str, Sequence[Problem]]) -> None:
     """Before any of them is deployed."""
     for connector, its in found.items():
         if errors := _errors(its):
-            first, more = errors[0], len(errors) - 1
-            others = f' (and {more} more: "lab mm2 validate {connector}")' if more else ""
+            first, *more = errors
+            others = f" (also: {', '.join(dict.fromkeys(p.key for p in more))})" if more else ""
             raise LabError(
                 f'connector "{connector}": {first.key}: {first.message}{others}',
                 f"{first.remedy}; --force deploys it all the same",
