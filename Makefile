@@ -1,7 +1,7 @@
 # `make up` takes a bare machine to two mirrored clusters; `make test` proves everything.
 PYTHON ?= python3
 VENV := .venv
-# how many topologies scenarios/ runs at a time: most of a scenario is waiting for what runs in containers
+# how many tests run at a time, of scenarios how many topologies: most of a scenario is waiting
 WORKERS ?= 2
 LAB := $(VENV)/bin/lab
 INSTALLED := $(VENV)/installed
@@ -34,7 +34,7 @@ check: $(INSTALLED) ## format, lint, types and tests/; no containers
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
 	$(VENV)/bin/mypy $(CODE)
-	$(VENV)/bin/pytest tests
+	$(VENV)/bin/pytest tests -n $(WORKERS)
 
 format: $(INSTALLED) ## repair what `check` only reports
 	$(VENV)/bin/ruff format $(CODE)
