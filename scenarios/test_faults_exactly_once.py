@@ -12,31 +12,22 @@ from dataclasses import asdict
 import pytest
 
 from lab.faults import Fault, Kill, Leader, Pause, WorkerOf, Workers
-from lab.harness import Lab, Wish
+from lab.harness import Lab
 from lab.run import Run
 from lab.verdict import Outcome
 from scenarios.under_load import EXACTLY_ONCE, HOLD_S, LINE, UnderLoad, wrong
+from scenarios.workers import workers_with
 
 pytestmark = pytest.mark.topology("resilience")
 
-VARIABLE = "LAB_EXACTLY_ONCE"
 LONGER_THAN_A_SESSION_S = 20.0
 
 
 @pytest.fixture(scope="module", autouse=True)
 def exactly_once(lab: Lab) -> Iterator[None]:
     """Both workers started again with it; afterwards without it."""
-    for_workers(lab, "enabled")
-    yield
-    for_workers(lab, "disabled")
-
-
-def for_workers(lab: Lab, support: str) -> None:
-    wish = Wish(topology="resilience", name=lab.name, kafka=lab.kafka_version, variables={VARIABLE: support})
-    Lab.up(wish).close()
-    for worker in lab.topology.workers:
-        properties = lab.shell(worker, "cat /etc/kafka-connect/kafka-connect.properties").splitlines()
-        assert f"exactly.once.source.support={support}" in properties
+    with workers_with(lab, "LAB_EXACTLY_ONCE", "enabled", key="exactly.once.source.support"):
+        yield
 
 
 @pytest.fixture

@@ -39,10 +39,23 @@ from lab.verdict import Outcome
 from lab.verification import Judged
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, Producing
-from scenarios.under_load import AT_LEAST_ONCE, HOLD_S, LINE, PARTITIONS, RATE_PER_S, UnderLoad, hold, wrong
+from scenarios.under_load import (
+    AT_LEAST_ONCE,
+    HOLD_S,
+    LINE,
+    PARTITIONS,
+    RATE_PER_S,
+    RECOVERS_S,
+    UnderLoad,
+    hold,
+    wrong,
+)
+from scenarios.workers import follower, workers_with
 
 pytestmark = pytest.mark.topology("resilience")
 
+CONNECTS_DELAY_S = 300
+RESTARTS_S = 60.0  # of a worker, which is part of the outage
 LONGER_THAN_A_SESSION_S = 20.0  # a worker's with its group, 10 s
 
 
@@ -125,6 +138,18 @@ def test_07_one_of_two_workers_killed(mirror: UnderLoad, lines: list[Judged]) ->
     """Its task goes on from the last offset that was committed, and repeats what follows that."""
     mirror.under(Kill(victim=WorkerOf(connector=mirror.topic)))
     nothing_is_lost(mirror, lines)
+
+
+@pytest.mark.slow
+def test_07_one_killed_and_connects_default_delay(mirror: UnderLoad, lines: list[Judged]) -> None:
+    """Its task waits for 300 s, and for 300 s Connect says RUNNING of it; that it is back changes nothing."""
+    value = str(1000 * CONNECTS_DELAY_S)
+    with workers_with(mirror.lab, "LAB_REBALANCE_DELAY_MS", value, key="scheduled.rebalance.max.delay.ms"):
+        with mirror.load():
+            mirror.broken(Kill(victim=Service(follower(mirror.lab, mirror.topic))))
+            mirror.recover(within_s=CONNECTS_DELAY_S + RECOVERS_S)
+        nothing_is_lost(mirror, lines)
+    assert mirror.recovered_s > CONNECTS_DELAY_S - 2 * HOLD_S - RESTARTS_S
 
 
 @pytest.mark.slow

@@ -10,44 +10,31 @@ leader does: a new leader remembers no assignments, and gives out all tasks at o
 of the default is waited for instead.
 """
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 import pytest
 
-from lab.harness import Lab, Wish
+from lab.harness import Lab
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan, Producing
+from scenarios.workers import follower, workers_with
 
 pytestmark = pytest.mark.topology("kraft-2x2")
 
-VARIABLE = "LAB_REBALANCE_DELAY_MS"
 DEFAULT_S, TUNED_S, STILL_S = 300, 5, 30
 WORKERS = ("kafka-connect-0", "kafka-connect-1")
 
 
 @pytest.fixture
 def delay_s(request: pytest.FixtureRequest, lab: Lab) -> Iterator[int]:
-    """Both workers with another delay than the lab's; afterwards with the default."""
-    set_delay(lab, request.param)
-    yield request.param
-    set_delay(lab, DEFAULT_S)
-
-
-def set_delay(lab: Lab, delay_s: int) -> None:
-    wish = Wish(
-        topology="kraft-2x2",
-        name=lab.name,
-        kafka=lab.kafka_version,
-        variables={VARIABLE: str(1000 * delay_s)},
-    )
-    Lab.up(wish).close()
-    properties = lab.shell(WORKERS[0], "cat /etc/kafka-connect/kafka-connect.properties").splitlines()
-    assert f"scheduled.rebalance.max.delay.ms={1000 * delay_s}" in properties
+    """Both workers with this delay; afterwards with the lab's."""
+    value = str(1000 * request.param)
+    with workers_with(lab, "LAB_REBALANCE_DELAY_MS", value, key="scheduled.rebalance.max.delay.ms"):
+        yield request.param
 
 
 @pytest.fixture
@@ -93,21 +80,6 @@ def test_a_killed_workers_task_moves_and_nothing_is_lost(
 
     judged = lab.verify(topic, allow_duplicates=True)
     assert judged.outcome is Outcome.PASS, [v for v in judged.verdicts if v.outcome is not Outcome.PASS]
-
-
-def follower(lab: Lab, connector: str) -> str:
-    """The worker that does not lead the group; it has one of the connector's two tasks.
-
-    A worker that has just started joins the group later than it answers, and is then given its share.
-    """
-
-    def observe() -> bool | NotYet:
-        on = sorted(task.worker for task in lab.connect.status(connector).tasks)
-        return on == sorted(f"{worker}:8083" for worker in WORKERS) or NotYet(f"tasks on {on}")
-
-    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="each worker has one of the tasks")
-    leader = re.findall(r"leaderUrl='http://([\w-]+):8083/'", lab.project.logs(WORKERS[0]))[-1]
-    return next(worker for worker in WORKERS if worker != leader)
 
 
 class Stalled:

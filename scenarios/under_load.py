@@ -169,7 +169,7 @@ class UnderLoad:
             with self._in_force(faults[1:]):
                 yield
 
-    def recover(self) -> None:
+    def recover(self, *, within_s: float = RECOVERS_S) -> None:
         """Until the target has what the source had when all was healed, and a while longer."""
         owed = self.lab.source.offsets(self.topic)
         mirrored = [Mirrored(topic=self.topic, remote=self.remote)]
@@ -182,7 +182,7 @@ class UnderLoad:
 
             wait_until(
                 observe,
-                timeout_s=RECOVERS_S,
+                timeout_s=within_s,
                 what=f'"{self.remote}" has all that "{self.topic}" had when the fault was healed',
                 transient=(ClusterError, ConnectError),
                 pause_s=0.2,
