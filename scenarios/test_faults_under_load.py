@@ -77,10 +77,11 @@ def lines(request: pytest.FixtureRequest, mirror: UnderLoad) -> Iterator[list[Ju
         request.node.user_properties.append((LINE, asdict(line)))
 
 
-def nothing_is_lost(mirror: UnderLoad, lines: list[Judged]) -> Judged:
+def nothing_is_lost(mirror: UnderLoad, lines: list[Judged], *, in_order: bool = True) -> Judged:
     judged = mirror.judge()
     lines.append(judged)
-    assert judged.outcome is Outcome.PASS, wrong(judged)
+    objections = {v.check for v in judged.verdicts if v.outcome in (Outcome.FAIL, Outcome.UNKNOWN)}
+    assert objections <= (set() if in_order else {"order"}), wrong(judged)
     return judged
 
 
@@ -280,7 +281,10 @@ LIMIT_BYTES = 30_000  # between a large record and the producer's `batch.size`, 
 
 @pytest.mark.slow
 def test_19_records_too_large_for_the_target(mirror: UnderLoad, lines: list[Judged]) -> None:
-    """The task fails, and says so; once the target takes them, a restart mirrors them all."""
+    """The task fails, and says so; once the target takes them, a restart mirrors them all.
+
+    Not always in order: what the producer had behind the refused record was written before the task failed.
+    """
 
     def failed() -> str | NotYet:
         found = mirror.lab.connect.status(mirror.topic).failure
@@ -294,7 +298,7 @@ def test_19_records_too_large_for_the_target(mirror: UnderLoad, lines: list[Judg
             )
             assert "RecordTooLarge" in told
         mirror.recover()
-    nothing_is_lost(mirror, lines)
+    nothing_is_lost(mirror, lines, in_order=False)
 
 
 @pytest.mark.slow
@@ -313,10 +317,7 @@ def test_19_limit_below_a_batch(mirror: UnderLoad, lines: list[Judged]) -> None:
         assert mirror.lab.connect.status(mirror.topic).running
         assert mirror.lab.target.offsets(mirror.remote) == before
     mirror.recover()
-    judged = mirror.judge()
-    lines.append(judged)
-
-    assert lost(judged) == {}
+    nothing_is_lost(mirror, lines, in_order=False)
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ PARTITIONS: Final = 4
 HOLD_S: Final = 10.0
 RECOVERS_S: Final = 240.0
 LINE: Final = "line"  # the property of a test that holds its line of the table
+FETCH_WAITS_S: Final = 0.5  # `fetch.max.wait.ms` of MM2's consumer
 AFTER_S: Final = 3.0  # of records that follow the recovery
 ABOUT_RECORDS: Final = (
     *("reading", "ledger", "loss", "catch_up", "duplicates", "order", "payload", "headers", "timestamp"),
@@ -135,10 +136,14 @@ class UnderLoad:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """For as long as the block MM2 reads nothing."""
+        """For as long as the block MM2 reads nothing.
+
+        A fetch that waits at a broker when the task stands still is answered, and mirrored later.
+        """
         connect = self.lab.connect
         connect.pause(self.topic)
         connect.wait_until_state(self.topic, "PAUSED")
+        hold(4 * FETCH_WAITS_S)
         yield
         connect.resume(self.topic)
         connect.wait_until_state(self.topic, "RUNNING")
