@@ -48,7 +48,9 @@ class Connection:
 
     @cached_property
     def _admin(self) -> AdminClient:
-        return AdminClient(self.client_config(**{"socket.connection.setup.timeout.ms": 5_000}), logger=QUIET)
+        """A broker that stands still is asked no more after some seconds: the default is a minute."""
+        patience = {"socket.connection.setup.timeout.ms": 5_000, "socket.timeout.ms": 10_000}
+        return AdminClient(self.client_config(**patience), logger=QUIET)
 
     def _renew(self) -> None:
         """With the next request a new client: one whose coordinator was away does not find it again."""
