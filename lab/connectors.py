@@ -60,8 +60,9 @@ class Connectors:
 
     def introduced(self, before: Connector, after: Connector) -> list[Problem]:
         """What a change brings with it; what was wrong before may stay so."""
-        known = self.problems([before])[before.name]
-        return [problem for problem in self.problems([after])[after.name] if problem not in known]
+        found = self.problems([after])[after.name]
+        known = self.problems([before])[before.name] if found else []
+        return [problem for problem in found if problem not in known]
 
     def _no_topic(self, connector: Connector, topics: Mapping[str, list[str]]) -> Iterator[Problem]:
         if connector.source_alias in topics:  # else it is a cluster that this lab does not know

@@ -49,12 +49,12 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Replicas:
-    """How often a connector wants each partition of a topic that it creates, and in which cluster."""
+    """How often a connector wants each partition of a topic that it creates, and on which side."""
 
     key: str
     factor: int
     is_default: bool
-    alias: str
+    side: str  # "source" or "target", as keys of connectors have it
 
 
 # Of what each kind of connector creates; MM2's own defaults.
@@ -90,6 +90,9 @@ class Connector:
     @property
     def target_alias(self) -> str:
         return self.config.get("target.cluster.alias", "target")
+
+    def alias_of(self, side: str) -> str:
+        return self.source_alias if side == "source" else self.target_alias
 
     @property
     def topic_patterns(self) -> list[str]:
@@ -151,8 +154,11 @@ class Connector:
     @property
     def offset_syncs_alias(self) -> str:
         """The cluster that holds the offset syncs: the source, unless the connector says otherwise."""
-        at_target = self.config.get("offset-syncs.topic.location") == "target"
-        return self.target_alias if at_target else self.source_alias
+        return self.alias_of(self._offset_syncs_side)
+
+    @property
+    def _offset_syncs_side(self) -> str:
+        return "target" if self.config.get("offset-syncs.topic.location") == "target" else "source"
 
     @property
     def replicas(self) -> tuple[Replicas, ...]:
@@ -164,7 +170,7 @@ class Connector:
                 key=key,
                 factor=int(factor),
                 is_default=key not in self.config,
-                alias=self.offset_syncs_alias if key.startswith("offset-syncs") else self.target_alias,
+                side=self._offset_syncs_side if key.startswith("offset-syncs") else "target",
             )
             for key, factor in asked.items()
             if factor.isdecimal()
@@ -173,8 +179,7 @@ class Connector:
     @property
     def offset_syncs_topic(self) -> str:
         """Named for the other cluster, where it is not."""
-        at_target = self.config.get("offset-syncs.topic.location") == "target"
-        other = self.source_alias if at_target else self.target_alias
+        other = self.alias_of("source" if self._offset_syncs_side == "target" else "target")
         return self._internal("mm2-offset-syncs", other, "internal")
 
     @property

@@ -70,9 +70,7 @@ def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem
 
 def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
     for wanted in connector.replicas:
-        at_source = wanted.alias == connector.source_alias
-        address = connector.config.get(f"{'source' if at_source else 'target'}.cluster.bootstrap.servers", "")
-        alias = topology.alias_of(address)
+        alias = topology.alias_of(connector.config.get(f"{wanted.side}.cluster.bootstrap.servers", ""))
         if alias is None:
             continue
         brokers = len(topology.roles.clusters[alias])

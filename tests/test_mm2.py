@@ -236,3 +236,17 @@ def test_the_policy_of_the_image_is_the_one_that_is_known() -> None:
 )
 def test_a_connector_may_insist_on_transactions(config: dict[str, str], insists: bool) -> None:
     assert Connector(name="a", config=config).exactly_once is insists
+
+
+@pytest.mark.parametrize(("location", "side"), [("source", "source"), ("target", "target"), (None, "source")])
+def test_replicas_are_wanted_on_the_side_where_the_topic_is_made(location: str | None, side: str) -> None:
+    """Also where both clusters have one alias."""
+    config = {"connector.class": SOURCE, "source.cluster.alias": "one", "target.cluster.alias": "one"}
+    connector = Connector(name="c", config={**config, "replication.factor": "1"})
+
+    wanted = connector.with_overrides({"offset-syncs.topic.location": location}).replicas
+
+    assert [(r.key, r.factor, r.is_default, r.side) for r in wanted] == [
+        ("replication.factor", 1, False, "target"),
+        ("offset-syncs.topic.replication.factor", 3, True, side),
+    ]

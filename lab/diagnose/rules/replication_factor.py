@@ -28,7 +28,7 @@ def look(seen: Observation) -> Iterator[Finding]:
 
 def _judge(seen: Observation, one: Deployed, wanted: Replicas, refused: list[str]) -> Iterator[Finding]:
     key, asked, whose = wanted.key, wanted.factor, ", MM2's default" if wanted.is_default else ""
-    cluster = seen.clusters.get(wanted.alias)
+    cluster = seen.clusters.get(one.connector.alias_of(wanted.side))
     if cluster is None or cluster.error or asked <= cluster.brokers:
         return
     words, commands = setting(seen, one, key, str(cluster.brokers))
