@@ -4,14 +4,17 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lab import client_properties
 from lab.harness import Lab, Wish
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
+
+PROPERTIES = "/etc/kafka-connect/kafka-connect.properties"
 
 
 @contextmanager
 def workers_with(lab: Lab, variable: str, value: str, *, key: str) -> Iterator[None]:
     """For as long as the block, with another value of a variable, which is `key` in their files."""
-    before = _property(lab, key)
+    (before,) = _values(lab, key)
     try:
         _start_again(lab, variable, value, key)
         yield
@@ -23,13 +26,13 @@ def _start_again(lab: Lab, variable: str, value: str, key: str) -> None:
     topology = lab.topology.name
     wish = Wish(topology=topology, name=lab.name, kafka=lab.kafka_version, variables={variable: value})
     Lab.up(wish).close()
-    assert _property(lab, key) == value
+    assert _values(lab, key) == {value}
 
 
-def _property(lab: Lab, key: str) -> str:
-    (worker, *_), path = lab.topology.workers, "/etc/kafka-connect/kafka-connect.properties"
-    lines = lab.shell(worker, f"cat {path}").splitlines()
-    return dict(line.split("=", 1) for line in lines if "=" in line)[key]
+def _values(lab: Lab, key: str) -> set[str]:
+    """Of all workers."""
+    files = (lab.shell(worker, f"cat {PROPERTIES}") for worker in lab.topology.workers)
+    return {client_properties.parse(file)[key] for file in files}
 
 
 def follower(lab: Lab, connector: str) -> str:
