@@ -81,10 +81,10 @@ class Connect(Rest):
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         """What each task was given: the connector's config as it then was, and the task's own share."""
-        return [task["config"] for task in self._request("GET", f"{_at(name)}/tasks")]
+        return [task["config"] for task in self._retrying("GET", f"{_at(name)}/tasks")]
 
     def config(self, name: str) -> dict[str, str]:
-        config: dict[str, str] = self._request("GET", f"{_at(name)}/config")
+        config: dict[str, str] = self._retrying("GET", f"{_at(name)}/config")
         return config
 
     def create(self, connector: Connector) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -148,15 +149,9 @@ class Project:
 
     def up(self, *, timeout_s: float, on_line: Callable[[str], None]) -> None:
         """Create and start what is missing or changed, and wait until all of it is healthy."""
-        options = [
-            "--detach",
-            "--wait",
-            "--wait-timeout",
-            f"{timeout_s:.0f}",
-            "--quiet-pull",
-            "--remove-orphans",
-        ]
-        follow(self.command("up", *options), on_line)
+        # Compose's own --wait-timeout begins when the last service has started.
+        options = ("--detach", "--wait", "--quiet-pull", "--remove-orphans")
+        follow(self.command("up", *options), on_line, timeout_s=timeout_s)
 
     def rendered(self) -> str:
         with _translated("docker compose config"):
@@ -189,8 +184,8 @@ class Project:
 
     def start(self, service: str, *, timeout_s: float) -> None:
         """Start a service that has ended, as it was, and wait until it is healthy."""
-        options = ("--detach", "--wait", "--wait-timeout", f"{timeout_s:.0f}", "--no-deps", "--no-recreate")
-        follow(self.command("up", *options, service), lambda _: None)
+        options = ("--detach", "--wait", "--no-deps", "--no-recreate")
+        follow(self.command("up", *options, service), lambda _: None, timeout_s=timeout_s)
 
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
@@ -198,9 +193,13 @@ class Project:
 
 
 def follow(
-    command: list[str], on_line: Callable[[str], None], *, environment: Mapping[str, str] | None = None
+    command: list[str],
+    on_line: Callable[[str], None],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float | None = None,
 ) -> None:
-    """Run a long command line by line; whatever ends us ends it first.
+    """Run a long command line by line; whatever ends us ends it first, and so does `timeout_s`.
 
     In a session of its own: a Ctrl-C reaches only the lab, which stops this command and then removes
     what it had created. Left alone it would go on creating containers behind the clean-up's back.
@@ -216,12 +215,17 @@ def follow(
         env=environment,
         start_new_session=True,
     )
+    late = threading.Timer(timeout_s or 0, process.terminate)
+    if timeout_s is not None:
+        late.start()
     try:
         for line in process.stdout or ():
             lines.append(line.rstrip())
             on_line(line.strip())
         code = process.wait()
     finally:
+        in_time = not late.finished.is_set()
+        late.cancel()
         if process.poll() is None:
             process.terminate()
             try:
@@ -232,7 +236,8 @@ def follow(
         if process.stdout is not None:
             process.stdout.close()
     if code != 0:
-        raise EngineError(f"docker {_verb(command)} failed: {_last(lines)}", output="\n".join(lines))
+        told = _last(lines) if in_time else f"not done within {timeout_s:g} s"
+        raise EngineError(f"docker {_verb(command)} failed: {told}", output="\n".join(lines))
 
 
 def _verb(command: list[str]) -> str:

@@ -11,7 +11,9 @@ from lab.wait import CONNECTOR_RUNS_S, wait_until
 REQUEST_S: Final = 30.0  # validation opens admin clients to both clusters and is slow when one is down
 NOT_FOUND: Final = 404
 NO_SUCH_METHOD: Final = 405
-_REBALANCING: Final = 409
+_CONFLICT: Final = 409
+# Some requests are answered with 500 then.
+_REBALANCING: Final = "because a rebalance is expected"
 
 
 class ConnectError(LabError):
@@ -23,7 +25,7 @@ class ConnectError(LabError):
 
 
 class Rebalancing(ConnectError):
-    """409 while workers agree on who runs what; the same request succeeds a little later."""
+    """Workers are agreeing on who runs what; the same request succeeds a little later."""
 
 
 class Rest(HttpApi):
@@ -72,7 +74,6 @@ class Rest(HttpApi):
             body = None
         message = body.get("message") if isinstance(body, dict) else None
         told = " ".join(str(message or response.text).split())
-        kind = ConnectError
-        if response.status_code == _REBALANCING and "already exists" not in told:
-            kind = Rebalancing
+        conflict = response.status_code == _CONFLICT and "already exists" not in told
+        kind = Rebalancing if conflict or _REBALANCING in told else ConnectError
         return kind(f"{method} {path} gave {response.status_code}: {told}", status=response.status_code)

@@ -114,6 +114,16 @@ def test_a_rebalance_is_asked_again_until_it_is_over() -> None:
     assert json.loads(worker.asked[0].content) == ORDERS.config
 
 
+def test_a_rebalance_is_also_an_error_of_the_worker_itself() -> None:
+    told = "Request cannot be completed because a rebalance is expected"
+    worker = Worker(
+        httpx.Response(500, json={"error_code": 500, "message": told}), ok([{"config": {"task.id": "0"}}])
+    )
+
+    assert connect(worker).task_configs("orders") == [{"task.id": "0"}]
+    assert worker.lines == ["GET /connectors/orders/tasks"] * 2
+
+
 def test_a_connector_that_exists_is_no_rebalance() -> None:
     worker = Worker(
         httpx.Response(409, json={"error_code": 409, "message": "Connector orders already exists"})

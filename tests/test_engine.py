@@ -182,6 +182,15 @@ def test_a_followed_command_that_fails_silently_says_that() -> None:
         follow(["sh", "-c", "exit 3", "build"], lambda _: None)
 
 
+def test_a_followed_command_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(EngineError, match=r"^docker up failed: not done within 0\.5 s$"):
+        follow(["sh", "-c", "echo waiting; exec sleep 60", "up"], lambda _: None, timeout_s=0.5)
+
+    follow(["sh", "-c", "echo in time", "up"], lambda _: None, timeout_s=60)
+    with pytest.raises(EngineError, match=r"^docker up failed: no such image$"):
+        follow(["sh", "-c", "echo no such image; exit 1", "up"], lambda _: None, timeout_s=60)
+
+
 _INTERRUPTED = """
 import sys
 from lab.engine import follow

@@ -12,16 +12,24 @@ from tests.faults.conftest import MARK, FakeLab
 
 
 class Cluster:
-    alias, bootstrap = "target", "127.0.0.1:1"
+    alias = "target"
     own: str | None = None  # the topic's limit, of all handles on the cluster
+    late: tuple[str, int] = ("", 0)  # a broker that says for that many questions what was so before
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, alias: str = "target", bootstrap: str = "127.0.0.1:1") -> None:
+        self.bootstrap = bootstrap
         self.properties: dict[str, str] = {}
+
+    def brokers(self) -> list[str]:
+        return ["127.0.0.1:1", "127.0.0.1:2"]
 
     def has_topic(self, topic: str) -> bool:
         return topic == "orders"
 
     def topic_configs(self, topics: list[str]) -> dict[str, dict[str, TopicConfig]]:
+        if Cluster.late[0] == self.bootstrap and Cluster.late[1] > 0:
+            Cluster.late = (self.bootstrap, Cluster.late[1] - 1)
+            return {"orders": {KEY: TopicConfig(value="7", origin="dynamic_topic_config")}}
         origin = "dynamic_topic_config" if Cluster.own else "default_config"
         return {"orders": {KEY: TopicConfig(value=Cluster.own or "1000000", origin=origin)}}
 
@@ -32,6 +40,7 @@ class Cluster:
 @pytest.fixture(autouse=True)
 def cluster(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(Cluster, "own", None)
+    monkeypatch.setattr(Cluster, "late", ("", 0))
     monkeypatch.setattr(refuse_records, "Cluster", Cluster)
     lab.clusters["target"] = cluster = Cluster()
     return cluster
@@ -58,6 +67,20 @@ def test_the_limit_is_as_it_was_afterwards(
     act.inverse.undo()
     assert Cluster.own == before
     assert act.inverse.prove() == f"{KEY} is {before or 1000000}"
+
+
+def test_a_broker_that_is_late_is_waited_for(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the fault is proved, and before it is over."""
+    refusing(monkeypatch, refused=True)
+    act = REFUSE.check(lab, MARK)
+    Cluster.late = ("127.0.0.1:2", 2)
+    act.inject()
+    assert Cluster.late == ("127.0.0.1:2", 0)
+
+    act.inverse.undo()
+    Cluster.late = ("127.0.0.1:2", 2)
+    assert act.inverse.prove() == f"{KEY} is 1000000"
+    assert Cluster.late == ("127.0.0.1:2", 0)
 
 
 def test_a_record_that_is_taken_is_not_refused(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
