@@ -64,9 +64,9 @@ def test_a_status_of_400_or_more_is_an_error_that_says_all(code: int) -> None:
     worker = Worker(httpx.Response(code, json={"error_code": code, "message": "not\n  like this"}))
 
     with pytest.raises(ConnectError) as caught:
-        connect(worker).config("orders")
+        connect(worker).names()
 
-    assert caught.value.message == f"GET /connectors/orders/config gave {code}: not like this"
+    assert caught.value.message == f"GET /connectors gave {code}: not like this"
     assert caught.value.status == code
     assert caught.value.exit_code == 1
 
