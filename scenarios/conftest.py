@@ -1,8 +1,8 @@
 """The fixture `lab`, and the ways in which a scenario ends.
 
-Scenarios of one topology share one lab, which starts with the first of them and goes after the last.
-With `--lab NAME` they use one that is running and never bring it down. With `-n` each topology has
-one worker.
+Scenarios of one topology share one lab, which starts with the first of them and goes after the last; where
+they are many, some name a lab of their own. With `--lab NAME` they use one that is running and never bring
+it down. With `-n` each lab has one worker.
 """
 
 import gc
@@ -10,7 +10,8 @@ import hashlib
 import re
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -21,13 +22,13 @@ from lab.faults import FaultNotPossible
 from lab.harness import Lab, Wish, breaking
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
-from scenarios.under_load import LINE, Line, table
+from scenarios.under_load import AT_LEAST_ONCE, LINE, Line, UnderLoad, table
 
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
 # A fault that did not happen proves nothing, and one that this kernel cannot make was not tried.
 INCONCLUSIVE, SKIPPED = "inconclusive", "skipped"
 _FROM_GOOD_TO_BAD = (HELD, SKIPPED, INCONCLUSIVE, BROKEN, LAB_BROKEN)
-_NAMED = re.compile(r'^pytestmark = pytest\.mark\.topology\("(.+)"\)', re.MULTILINE)
+_NAMED = re.compile(r"^pytestmark = pytest\.mark\.topology\((.+)\)", re.MULTILINE)
 _OUTCOME = pytest.StashKey[str]()
 _LABS = pytest.StashKey["Labs"]()
 _OUTCOMES = pytest.StashKey[list[str]]()
@@ -59,33 +60,40 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """All of one topology in a row, so that its lab starts once; else in the order of the files."""
+    """All of one lab in a row, so that it starts once; else in the order of the files."""
     asked = "smoke" if "smoke" in config.option.markexpr else "nothing"
     slow = [i for i in items if i.get_closest_marker("slow") and not i.get_closest_marker(asked)]
     if slow and not config.getoption("--slow"):
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
-    first: dict[str, int] = {}
+    first: dict[Wanted, int] = {}
     for item in items:
-        first.setdefault(_topology(item), len(first))
-    items.sort(key=lambda item: first[_topology(item)])
+        first.setdefault(_wanted(item), len(first))
+    items.sort(key=lambda item: first[_wanted(item)])
 
 
-def _topology(item: pytest.Item | pytest.FixtureRequest) -> str:
+class Wanted(NamedTuple):
+    """By a scenario: a lab of a topology, and which of them."""
+
+    topology: str
+    lab: str = ""
+
+
+def _wanted(item: pytest.Item | pytest.FixtureRequest) -> Wanted:
     marker = (item if isinstance(item, pytest.Item) else item.node).get_closest_marker("topology")
     if marker is None:
         raise pytest.UsageError(f"{item}: a scenario names its topology: pytest.mark.topology(...)")
-    return str(marker.args[0])
+    return Wanted(*marker.args, **marker.kwargs)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    return ByTopology(config, log)
+    return ByLab(config, log)
 
 
-class ByTopology(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """With `-n`: scenarios of one topology share a lab, so they go to one worker.
+class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """With `-n`: scenarios that share a lab go to one worker.
 
-    Whoever deals them out has collected nothing: it knows their files, and the topology stands there.
+    Whoever deals them out has collected nothing: it knows their files, and what they want stands there.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -95,19 +103,19 @@ class ByTopology(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no typ
 
 
 class Labs:
-    """The labs of one pytest process, by topology."""
+    """The labs of one pytest process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._started: dict[str, Lab] = {}
+        self._started: dict[Wanted, Lab] = {}
         self._held = ExitStack()
         self.interrupted = False
 
-    def of(self, topology: str) -> Lab:
-        if topology not in self._started:
-            self._bring_down()  # one at a time in a process, so that memory holds one topology
-            self._started[topology] = self._attached(topology) or self._up(topology)
-        return self._started[topology]
+    def of(self, wanted: Wanted) -> Lab:
+        if wanted not in self._started:
+            self._bring_down()  # one at a time in a process, so that memory holds one
+            self._started[wanted] = self._attached(wanted.topology) or self._up(wanted)
+        return self._started[wanted]
 
     def _attached(self, topology: str) -> Lab | None:
         name = self._config.getoption("--lab")
@@ -118,8 +126,8 @@ class Labs:
             pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
         return lab
 
-    def _up(self, topology: str) -> Lab:
-        name = f"test-{topology}{self._config.getoption('--suffix')}"
+    def _up(self, wanted: Wanted) -> Lab:
+        name = f"test-{'-'.join(filter(None, wanted))}{self._config.getoption('--suffix')}"
         try:
             self._held.enter_context(leases.exclusive(name, "testing on"))
         except LabError as error:  # `up` would join it, and the first to end would take it from the other
@@ -127,7 +135,7 @@ class Labs:
             if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
                 pytest.fail(told, pytrace=False)
             pytest.exit(told, returncode=4)
-        wish = Wish(topology=topology, name=name, kafka=self._config.getoption("--kafka"))
+        wish = Wish(topology=wanted.topology, name=name, kafka=self._config.getoption("--kafka"))
         try:
             return Lab.up(wish)
         except Interrupted as error:  # pytest would count a LabError and go on with the next test
@@ -171,7 +179,7 @@ def labs(request: pytest.FixtureRequest) -> Labs:
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """The scenario's run: its tests are the steps, and what is not green leaves its evidence there."""
     name = request.node.path.stem.removeprefix("test_").replace("_", "-")
-    run = Run.open(f"scenario-{name}", topology=_topology(request), scenario=request.node.nodeid)
+    run = Run.open(f"scenario-{name}", topology=_wanted(request).topology, scenario=request.node.nodeid)
     yield run
     outcomes = request.node.stash.get(_OUTCOMES, [f"{LAB_BROKEN}: nothing ran"])
     run.close(max(outcomes, key=_badness))
@@ -180,7 +188,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 @pytest.fixture(scope="module")
 def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     """A running lab of the scenario's topology, afterwards without what the scenario added."""
-    lab = labs.of(_topology(request))
+    lab = labs.of(_wanted(request))
     lab.run = run
     with labs.restored(lab):
         yield lab
@@ -212,6 +220,24 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A topic name of the test's own: shared labs, unshared topics."""
     digest = hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:6]
     return f"{request.node.originalname.removeprefix('test_')[:40]}-{digest}"
+
+
+@pytest.fixture
+def guarantee() -> str:
+    """Of MM2 in the scenarios under load, where they say no other."""
+    return AT_LEAST_ONCE
+
+
+@pytest.fixture
+def mirror(
+    request: pytest.FixtureRequest, lab: Lab, run: Run, topic: str, guarantee: str
+) -> Iterator[UnderLoad]:
+    """A topic that is mirrored under load; once it was judged, a line of the table."""
+    mirror = UnderLoad(lab, run, topic, guarantee)
+    yield mirror
+    if line := mirror.line(request.node.originalname):
+        request.node.user_properties.append((LINE, asdict(line)))
+    mirror.forget()
 
 
 @pytest.hookimpl(wrapper=True)

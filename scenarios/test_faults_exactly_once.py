@@ -7,20 +7,16 @@ table.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import pytest
 
 from lab.faults import Fault, Kill, Leader, Pause, WorkerOf, Workers
 from lab.harness import Lab
-from lab.run import Run
 from lab.verdict import Outcome
-from scenarios.under_load import EXACTLY_ONCE, HOLD_S, LINE, UnderLoad, wrong
+from scenarios.under_load import EXACTLY_ONCE, HOLD_S, LONGER_THAN_A_SESSION_S, UnderLoad, wrong
 from scenarios.workers import workers_with
 
-pytestmark = pytest.mark.topology("resilience")
-
-LONGER_THAN_A_SESSION_S = 20.0
+pytestmark = pytest.mark.topology("resilience", lab="second")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,52 +27,45 @@ def exactly_once(lab: Lab) -> Iterator[None]:
 
 
 @pytest.fixture
-def mirror(lab: Lab, run: Run, topic: str) -> Iterator[UnderLoad]:
-    mirror = UnderLoad(lab, run, topic, EXACTLY_ONCE)
-    yield mirror
-    mirror.forget()
+def guarantee() -> str:
+    return EXACTLY_ONCE
 
 
 @pytest.mark.slow
-def test_02_source_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+def test_02_source_leader_killed(mirror: UnderLoad) -> None:
     """What was read from the old leader and not committed is read from the new one."""
-    each_once(request, mirror, Kill(victim=Leader(cluster="source", topic=mirror.topic)))
+    each_once(mirror, Kill(victim=Leader(cluster="source", topic=mirror.topic)))
 
 
 @pytest.mark.slow
-def test_04_target_leader_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+def test_04_target_leader_killed(mirror: UnderLoad) -> None:
     """A transaction survives the leader of a partition that it writes to."""
-    each_once(request, mirror, Kill(victim=Leader(cluster="target", topic=mirror.remote)))
+    each_once(mirror, Kill(victim=Leader(cluster="target", topic=mirror.remote)))
 
 
 @pytest.mark.slow
-def test_07_one_of_two_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+def test_07_one_of_two_workers_killed(mirror: UnderLoad) -> None:
     """Its open transaction is aborted, and its task goes on from the last that was committed."""
-    each_once(request, mirror, Kill(victim=WorkerOf(connector=mirror.topic)))
+    each_once(mirror, Kill(victim=WorkerOf(connector=mirror.topic)))
 
 
 @pytest.mark.slow
-def test_08_all_workers_killed(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+def test_08_all_workers_killed(mirror: UnderLoad) -> None:
     """As with one, for all tasks."""
-    each_once(request, mirror, Kill(victim=Workers()))
+    each_once(mirror, Kill(victim=Workers()))
 
 
 @pytest.mark.slow
-def test_09_worker_paused_beyond_its_session(request: pytest.FixtureRequest, mirror: UnderLoad) -> None:
+def test_09_worker_paused_beyond_its_session(mirror: UnderLoad) -> None:
     """When it wakes up it is fenced off: whatever it still has to write is refused."""
     fault = Pause(victim=WorkerOf(connector=mirror.topic))
-    each_once(request, mirror, fault, hold_s=LONGER_THAN_A_SESSION_S)
+    each_once(mirror, fault, hold_s=LONGER_THAN_A_SESSION_S)
 
 
-def each_once(
-    request: pytest.FixtureRequest, mirror: UnderLoad, fault: Fault, *, hold_s: float = HOLD_S
-) -> None:
+def each_once(mirror: UnderLoad, fault: Fault, *, hold_s: float = HOLD_S) -> None:
     with mirror.load():  # only now there is a topic and a task to aim at
         mirror.broken(fault, hold_s=hold_s)
         mirror.recover()
     judged = mirror.judge()
-    number, _, name = request.node.originalname.removeprefix("test_").partition("_")
-    line = mirror.line(number.lstrip("0"), name.replace("_", " "), judged)
-    request.node.user_properties.append((LINE, asdict(line)))
 
     assert judged.outcome is Outcome.PASS, wrong(judged)

@@ -24,7 +24,7 @@ from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
 from scenarios.commands import COMMAND, lab_command
 from scenarios.traces import rules, traces
 
-pytestmark = pytest.mark.topology("resilience")
+pytestmark = pytest.mark.topology("resilience", lab="second")
 
 LIMIT_S = 40.0  # of which slow machines take half until the last fault is proved
 DECOY = "decoy-of-somebody-else"

@@ -26,6 +26,7 @@ RATE_PER_S: Final = 500
 WARM: Final = 1_000  # records on the target, before anything is broken: a fault before that hits nothing
 PARTITIONS: Final = 4
 HOLD_S: Final = 10.0
+LONGER_THAN_A_SESSION_S: Final = 20.0  # a worker's with its group, 10 s
 RECOVERS_S: Final = 240.0
 LINE: Final = "line"  # the property of a test that holds its line of the table
 FETCH_WAITS_S: Final = 0.5  # `fetch.max.wait.ms` of MM2's consumer
@@ -76,6 +77,7 @@ class UnderLoad:
     def __init__(self, lab: Lab, run: Run, topic: str, guarantee: str) -> None:
         self.lab, self.run, self.topic, self.guarantee = lab, run, topic, guarantee
         self.outage_s = self.recovered_s = 0.0
+        self.judged: Judged | None = None
         self._faults: list[Injected] = []
         self._healed_at = time.time()
         self.sent = 0
@@ -174,7 +176,7 @@ class UnderLoad:
             with self._in_force(faults[1:]):
                 yield
 
-    def recover(self, *, within_s: float = RECOVERS_S) -> None:
+    def recover(self) -> None:
         """Until the target has what the source had when all was healed, and a while longer."""
         owed = self.lab.source.offsets(self.topic)
         mirrored = [Mirrored(topic=self.topic, remote=self.remote)]
@@ -187,7 +189,7 @@ class UnderLoad:
 
             wait_until(
                 observe,
-                timeout_s=within_s,
+                timeout_s=RECOVERS_S,
                 what=f'"{self.remote}" has all that "{self.topic}" had when the fault was healed',
                 transient=(ClusterError, ConnectError),
                 pause_s=0.2,
@@ -204,16 +206,20 @@ class UnderLoad:
     def judge(self) -> Judged:
         """Spark's verdict on every record, which stays with the run under the topic's name."""
         repeats = self.guarantee == AT_LEAST_ONCE
-        judged = self.lab.verify(self.topic, only=ABOUT_RECORDS, allow_duplicates=repeats)
+        self.judged = judged = self.lab.verify(self.topic, only=ABOUT_RECORDS, allow_duplicates=repeats)
         for kind in ("json", "html"):
             (self.run.path / f"verdict.{kind}").rename(self.run.path / f"verdict-{self.topic}.{kind}")
         return judged
 
-    def line(self, number: str, fault: str, judged: Judged) -> Line:
-        counts = {verdict.check: verdict.counts for verdict in judged.verdicts}
+    def line(self, test: str) -> Line | None:
+        """For the table, once it was judged; the test's name begins with the fault's number."""
+        if self.judged is None:
+            return None
+        number, _, fault = test.removeprefix("test_").partition("_")
+        counts = {verdict.check: verdict.counts for verdict in self.judged.verdicts}
         return Line(
-            number=number,
-            fault=fault,
+            number=number.lstrip("0"),
+            fault=fault.replace("_", " "),
             guarantee=self.guarantee,
             outage_s=round(self.outage_s, 1),
             recovered_s=round(self.recovered_s, 1),
@@ -222,6 +228,13 @@ class UnderLoad:
             duplicated=counts["duplicates"]["extra"],
             reordered=counts["order"]["inverted"],
         )
+
+
+def nothing_is_lost(mirror: UnderLoad, *, in_order: bool = True) -> Judged:
+    judged = mirror.judge()
+    objections = {v.check for v in judged.verdicts if v.outcome in (Outcome.FAIL, Outcome.UNKNOWN)}
+    assert objections <= (set() if in_order else {"order"}), wrong(judged)
+    return judged
 
 
 def hold(seconds: float) -> None:

@@ -1,9 +1,11 @@
-"""`pytest -n`: scenarios of one topology share a lab, so one worker runs all of them."""
+"""`pytest -n`: one worker runs all scenarios that share a lab, and another those of another."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 CONFTEST = """
@@ -17,20 +19,22 @@ def pytest_runtest_logreport(report):
 """
 SCENARIO = """
 import pytest
-pytestmark = pytest.mark.topology("{topology}")
+pytestmark = pytest.mark.topology({wanted})
 
 @pytest.mark.parametrize("number", range(5))
 def test_claim(number):
     assert True
 """
-FILES = {"test_a.py": "one", "test_b.py": "two", "test_c.py": "one", "test_d.py": "two"}
+ONE, TWO, TWO_OF_ONE = '"one"', '"two"', '"one", lab="second"'
 
 
-def test_each_topology_has_one_worker(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [TWO, TWO_OF_ONE])
+def test_each_lab_has_one_worker(tmp_path: Path, other: str) -> None:
+    files = {"test_a.py": ONE, "test_b.py": other, "test_c.py": ONE, "test_d.py": other}
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  topology\n  slow\n")
-    for name, topology in FILES.items():
-        (tmp_path / name).write_text(SCENARIO.format(topology=topology))
+    for name, wanted in files.items():
+        (tmp_path / name).write_text(SCENARIO.format(wanted=wanted))
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider"],
@@ -43,9 +47,9 @@ def test_each_topology_has_one_worker(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     ran = [json.loads(line) for line in (tmp_path / "workers").read_text().splitlines()]
-    assert len(ran) == 5 * len(FILES)
+    assert len(ran) == 5 * len(files)
     workers: dict[str, set[str]] = {}
     for nodeid, worker in ran:
-        workers.setdefault(FILES[nodeid.partition("::")[0]], set()).add(worker)
+        workers.setdefault(files[nodeid.partition("::")[0]], set()).add(worker)
     assert sorted(len(its) for its in workers.values()) == [1, 1]
-    assert workers["one"] != workers["two"]
+    assert workers[ONE] != workers[other]
