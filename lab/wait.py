@@ -23,6 +23,7 @@ CLUSTER_ANSWERS_S: Final = 60.0
 CONNECT_ANSWERS_S: Final = 90.0
 CONNECTOR_RUNS_S: Final = 60.0
 FORGOTTEN_S: Final = 300.0  # a connector with its offsets, after its cluster was gone
+LEADER_FOUND_S: Final = 15.0  # of a partition that another broker leads now
 TOPIC_APPEARS_S: Final = 60.0
 RECORDS_ARRIVE_S: Final = 120.0
 ISR_FULL_S: Final = 120.0

@@ -23,6 +23,7 @@ from lab.harness import Lab, Wish, breaking
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
 from scenarios.under_load import AT_LEAST_ONCE, LINE, Line, UnderLoad, table
+from scenarios.xdist_workers import Workers
 
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
 # A fault that did not happen proves nothing, and one that this kernel cannot make was not tried.
@@ -31,6 +32,7 @@ _FROM_GOOD_TO_BAD = (HELD, SKIPPED, INCONCLUSIVE, BROKEN, LAB_BROKEN)
 _NAMED = re.compile(r"^pytestmark = pytest\.mark\.topology\((.+)\)", re.MULTILINE)
 _OUTCOME = pytest.StashKey[str]()
 _LABS = pytest.StashKey["Labs"]()
+_WORKERS = pytest.StashKey["Workers"]()
 _OUTCOMES = pytest.StashKey[list[str]]()
 
 
@@ -38,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lab", metavar="NAME", help="use this running lab and leave it up")
     parser.addoption("--keep", action="store_true", help="leave the labs up afterwards")
     parser.addoption("--suffix", default="", help="a suffix for the names of the labs that are started")
-    parser.addoption("--kills", type=int, default=4, help="how many interruptions to try")
+    parser.addoption("--kills", type=int, default=5, help="how many interruptions to try")
     parser.addoption("--failovers", type=int, default=3, help="how many failovers to try")
     parser.addoption("--seed", type=int, default=1, help="seed of everything random")
     parser.addoption("--slow", action="store_true", help="also wait where Kafka's defaults take minutes")
@@ -50,13 +52,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # What a scenario that was interrupted or failed leaves behind is told; it must not hide how that ended.
     config.addinivalue_line("filterwarnings", "default::pytest.PytestUnraisableExceptionWarning")
     config.stash[_LABS] = labs = Labs(config)
-    config.pluginmanager.register(labs)  # it is told of Ctrl-C
+    config.stash[_WORKERS] = workers = Workers(getattr(config, "workerinput", {}))
+    for told_of_ctrl_c in (labs, workers):
+        config.pluginmanager.register(told_of_ctrl_c)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Not a fixture's end: an interruption in the middle of one may cost the others their ends."""
     with uninterruptible():
         config.stash[_LABS].close()
+        config.stash[_WORKERS].close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,8 +19,9 @@ from scenarios.commands import COMMAND, lab_command, objects_of
 pytestmark = pytest.mark.topology("basic-mirror")
 
 CLEAN_S = 30.0
-LONGEST_S = {"up": 12.0, "down": 2.0, "lesson": 40.0}
+LONGEST_S = {"up": 12.0, "down": 2.0, "lesson": 40.0, "worker": 40.0}
 LESSON = "scenarios/lessons/test_basic_mirror.py"
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", LESSON, "--suffix=-killed"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def nothing_is_left() -> Iterator[None]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "moment" in metafunc.fixturenames:
         dice = random.Random(metafunc.config.getoption("--seed"))  # noqa: S311 - moments, not secrets
-        kinds = ["up", "up", "down", "lesson"]
+        kinds = ["up", "up", "down", "lesson", "worker"]
         moments = []
         for number in range(metafunc.config.getoption("--kills")):
             kind = kinds[number % len(kinds)]
@@ -44,10 +45,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _command(kind: str) -> tuple[list[str], str]:
     """What to interrupt, and the name of the lab that it makes or removes."""
-    if kind == "lesson":
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", LESSON, "--suffix=-killed"], (
-            "test-basic-mirror-killed"
-        )
+    if kind in ("lesson", "worker"):  # of which only the process that started it is told
+        return PYTEST + ["-n1"] * (kind == "worker"), "test-basic-mirror-killed"
     if kind == "down":  # goes on to its end, however it is asked to stop
         assert lab_command("up", "basic-mirror", "--name", "interrupted").code == 0
         return [*COMMAND, "down", "--name", "interrupted"], "interrupted"
@@ -78,7 +77,7 @@ def test_an_interruption_leaves_nothing(moment: tuple[str, signal.Signals, float
         what=f"nothing left of lab {name!r} after {how.name} in {kind}",
     )
     before_it_began = -how.value  # Python was still starting, and nothing of ours had run
-    expected = {"up": {130}, "down": {0}, "lesson": {0, 2}}[kind] | {before_it_began}
+    expected = {"up": {130}, "down": {0}, "lesson": {0, 2}, "worker": {0, 2}}[kind] | {before_it_began}
     assert code in expected, f"exit code {code}"
 
 

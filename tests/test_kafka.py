@@ -161,6 +161,54 @@ def test_offsets_that_are_refused_are_an_error(monkeypatch: pytest.MonkeyPatch, 
     assert coordinator.asked == 1
 
 
+class Leaders:
+    """Answers for offsets with errors, then with 7; how often it was asked for them, and who leads."""
+
+    def __init__(self, *errors: int) -> None:
+        self.asked = self.told_who_leads = 0
+        self._errors = errors
+
+    def list_offsets(self, asked: dict[Any, Any], **_: object) -> dict[Any, Any]:
+        self.asked += 1
+        error = self._errors[self.asked - 1] if self.asked <= len(self._errors) else None
+        return {place: SimpleNamespace(result=lambda: self._result(error)) for place in asked}
+
+    def list_topics(self, **_: object) -> SimpleNamespace:
+        self.told_who_leads += 1
+        return SimpleNamespace(topics={"orders": SimpleNamespace(partitions={0: None})})
+
+    @staticmethod
+    def _result(error: int | None) -> SimpleNamespace:
+        if error is not None:
+            raise KafkaException(KafkaError(error))
+        return SimpleNamespace(offset=7)
+
+
+def test_a_leader_that_has_moved_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaders = Leaders(KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.FENCED_LEADER_EPOCH)
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setitem(vars(cluster), "_admin", leaders)
+
+    assert cluster.offsets("orders") == {0: Offsets(start=7, end=7)}
+    assert (leaders.asked, leaders.told_who_leads) == (4, 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"), [(KafkaError.NOT_LEADER_FOR_PARTITION, 2), (KafkaError._TIMED_OUT, 1)]
+)
+def test_offsets_that_nobody_tells_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, error: int, asked: int
+) -> None:
+    leaders = Leaders(*[error] * 1000)
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setitem(vars(cluster), "_admin", leaders)
+    monkeypatch.setattr(connection, "LEADER_FOUND_S", 0.3)
+
+    with pytest.raises(ClusterError, match=r'listing offsets of cluster "source"'):
+        cluster.offsets("orders")
+    assert leaders.asked == asked
+
+
 class Deleting:
     """A cluster's brokers, some of which go on to list for a while what was deleted."""
 

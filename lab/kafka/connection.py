@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from lab.errors import LabError
 from lab.kafka.values import Place
+from lab.wait import LEADER_FOUND_S, TimedOut, wait_until
 
 REQUEST_S: Final = 15.0
 _METADATA_S: Final = 5.0  # shorter than the budgets of those who ask again until a cluster answers
@@ -25,14 +26,22 @@ class ClusterError(LabError):
     """A cluster did not answer, or refused."""
 
 
+class LeaderMoved(ClusterError):
+    """A broker was asked for a partition that it does not lead any more."""
+
+
+_MOVED: Final = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.FENCED_LEADER_EPOCH)
+
+
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
         cause = error.args[0]
-        told = cause.str() if isinstance(cause, KafkaError) else str(cause)
-        raise ClusterError(f"{doing} failed: {told}", 'see "lab status"') from error
+        code, told = (cause.code(), cause.str()) if isinstance(cause, KafkaError) else (None, str(cause))
+        kind = LeaderMoved if code in _MOVED else ClusterError
+        raise kind(f"{doing} failed: {told}", 'see "lab status"') from error
 
 
 class Connection:
@@ -72,8 +81,22 @@ class Connection:
             return {}
         each = spec if isinstance(spec, Mapping) else dict.fromkeys(partitions, spec)
         asked = {TopicPartition(*place): each[place] for place in partitions}
-        with translated(f'listing offsets of cluster "{self.alias}"'):
-            futures = self._admin.list_offsets(
-                asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=REQUEST_S
+
+        def ask() -> dict[Place, int]:
+            try:
+                with translated(doing):
+                    futures = self._admin.list_offsets(
+                        asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=REQUEST_S
+                    )
+                    return {(tp.topic, tp.partition): done.result().offset for tp, done in futures.items()}
+            except LeaderMoved:
+                self._metadata()  # who leads now
+                raise
+
+        doing = f'listing offsets of cluster "{self.alias}"'
+        try:
+            return wait_until(
+                ask, timeout_s=LEADER_FOUND_S, what=doing, transient=(LeaderMoved,), pause_s=0.2
             )
-            return {(tp.topic, tp.partition): future.result().offset for tp, future in futures.items()}
+        except TimedOut as error:
+            raise ClusterError(error.message, 'see "lab status"') from error
