@@ -14,6 +14,7 @@ from lab.verdict import Outcome
 from lab.verification import Judged
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, Producing
+from scenarios.diagnosing import Doctor
 from scenarios.under_load import HOLD_S, PARTITIONS, UnderLoad, hold, nothing_is_lost
 
 pytestmark = pytest.mark.topology("resilience")
@@ -100,6 +101,7 @@ def test_19_limit_below_a_batch(mirror: UnderLoad) -> None:
     """
     some = Plan(run="some", records=400, size_bytes=5_000)
     low = RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=4_000)
+    doctor = Doctor(mirror.lab)
     mirror.come_to_rest()
     before = mirror.lab.target.offsets(mirror.remote)
     with mirror.lab.inject(low):
@@ -107,8 +109,8 @@ def test_19_limit_below_a_batch(mirror: UnderLoad) -> None:
         hold(HOLD_S)
         assert mirror.lab.connect.status(mirror.topic).running
         assert mirror.lab.target.offsets(mirror.remote) == before
-    for task in mirror.lab.connect.status(mirror.topic).tasks:
-        mirror.lab.connect.restart(mirror.topic, task.id)
+        found = doctor.says("batch_refused", mirror.remote)
+    doctor.carry_out(found)  # a restart
     mirror.recover()
     nothing_is_lost(mirror, in_order=False)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from lab.diagnose import RULES, Observation, diagnose
-from lab.diagnose.observation import Topic
+from lab.diagnose.observation import Service, Topic
 from lab.mm2 import CHECKPOINT
 from tests.diagnose.seen import cluster, connector, lab, log, logged, service
 
@@ -199,6 +199,24 @@ def group(source: str, target: str, **config: str) -> Observation:
     )
 
 
+SPLIT = (
+    "[2026-11-19 11:59:55,001] WARN [mirror|task-0] [Producer clientId=p] Got error produce response in "
+    "correlation id 7 on topic-partition source.orders-2, splitting and retrying (2147483647 attempts left). "
+    "Error: MESSAGE_TOO_LARGE (o.a.k.clients.producer.internals.Sender)"
+)
+ENDED = (
+    "[2026-11-19 11:59:55,001] ERROR [mirror|task-0] Uncaught exception in thread "
+    "'kafka-producer-network-thread | connector-producer-mirror-0': (o.a.k.common.utils.KafkaThread)\n"
+    "{error}\n"
+    "\tat o.a.k.clients.producer.internals.FutureRecordMetadata.value(FutureRecordMetadata.java:104)"
+)
+AGAIN = "[2026-11-19 11:59:56,001] INFO [mirror|task-0] Creating task mirror-0 (o.a.k.connect.runtime.Worker)"
+
+
+def splitting(kind: str) -> Service:
+    return service(kind, kind, log(*[SPLIT] * 10))
+
+
 CASES: Mapping[str, Case] = {
     "memory": Case(
         (
@@ -265,6 +283,27 @@ CASES: Mapping[str, Case] = {
             (lab(connector(trace=TOO_LARGE_FOR_TOPIC)), 'cluster "target" takes no record'),
         ),
         (lab(connector(trace=OTHER_FAILURE)),),
+    ),
+    "batch_refused": Case(
+        (
+            (logged(SPLIT, times=10), 'topic "source.orders" refuses the batches'),
+            (lab(properties=PROPERTIES, services=(splitting("mirror-maker"),)), "refuses the batches"),
+        ),
+        (
+            logged(SPLIT, times=3),  # a batch that is a little too large
+            logged(SPLIT, times=10, ago_s=10),
+            logged(SPLIT.replace("MESSAGE_TOO_LARGE", "NOT_LEADER_OR_FOLLOWER"), times=10),
+        ),
+    ),
+    "producer_thread": Case(
+        (
+            (logged(ENDED.format(error="java.lang.StackOverflowError"), ago_s=300), "StackOverflowError"),
+            (logged(ENDED.format(error="java.lang.OutOfMemoryError: Java heap space")), "OutOfMemoryError"),
+        ),
+        (
+            logged(ENDED.format(error="java.lang.StackOverflowError"), AGAIN),
+            logged(ENDED.format(error="java.lang.Error").replace("kafka-producer-network-thread", "other")),
+        ),
     ),
     "topic_key": Case(
         (

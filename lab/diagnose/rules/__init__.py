@@ -10,6 +10,7 @@ from lab.diagnose.finding import Finding
 from lab.diagnose.observation import Observation
 from lab.diagnose.rules import (
     advertised_listener,
+    batch_refused,
     certificate_authority,
     certificate_expired,
     certificate_name,
@@ -20,6 +21,7 @@ from lab.diagnose.rules import (
     memory,
     password,
     plugin_class,
+    producer_thread,
     record_too_large,
     replication_factor,
     security_protocol,
@@ -42,6 +44,8 @@ RULES: Final[dict[str, Rule]] = {
         security_protocol,
         advertised_listener,
         record_too_large,
+        batch_refused,
+        producer_thread,
         topic_key,
         replication_factor,
         group_active,
