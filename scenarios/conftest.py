@@ -25,6 +25,8 @@ from lab.run import Run
 from scenarios.under_load import AT_LEAST_ONCE, LINE, Line, UnderLoad, table
 from scenarios.xdist_workers import Workers
 
+# Spark's JVM compiles once: a third less work in the few verdicts of a scenario, a fifth more in large ones.
+SMALL_VERDICTS = {"LAB_SPARK_OPTS": "-XX:TieredStopAtLevel=1"}
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
 # A fault that did not happen proves nothing, and one that this kernel cannot make was not tried.
 INCONCLUSIVE, SKIPPED = "inconclusive", "skipped"
@@ -140,7 +142,12 @@ class Labs:
             if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
                 pytest.fail(told, pytrace=False)
             pytest.exit(told, returncode=4)
-        wish = Wish(topology=wanted.topology, name=name, kafka=self._config.getoption("--kafka"))
+        wish = Wish(
+            topology=wanted.topology,
+            name=name,
+            kafka=self._config.getoption("--kafka"),
+            variables=SMALL_VERDICTS,
+        )
         try:
             return Lab.up(wish)
         except Interrupted as error:  # pytest would count a LabError and go on with the next test
