@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from lab.errors import BadInput, LabError
+from lab.faults import probes
 from lab.faults.fault import FaultNotObserved, Ground, Mark
 from lab.faults.inverse import Inverse
+from lab.faults.probes import Answer
 from lab.kafka import Cluster, KafkaError, KafkaException, Message
 from lab.wait import FAULT_SHOWS_S, NotYet, wait_until
 
@@ -111,14 +113,17 @@ def _each_says(cluster: Cluster, topic: str, own: str | None) -> str:
     """Wait until every broker goes by the topic's own limit, or by none of its own; the limit that it has.
 
     A client with one address asks that broker, and not all brokers know of a change at the same time.
+    One that stands still soon leads nothing, and is not waited for.
     """
-    brokers = [Cluster(cluster.alias, address) for address in cluster.brokers()]
     said = 0
 
     def observe() -> str | NotYet:
         nonlocal said
+        listed = cluster.brokers()
+        answers = zip(listed, probes.ask_all(listed, probes.kafka_request()), strict=True)
+        brokers = [Cluster(cluster.alias, address) for address, answer in answers if answer is Answer.SAID]
         told = [broker.topic_configs([topic])[topic][KEY] for broker in brokers]
-        said = said + 1 if all((now.value if now.own else None) == own for now in told) else 0
+        said = said + 1 if told and all((now.value if now.own else None) == own for now in told) else 0
         values = ", ".join(sorted({str(now.value) for now in told}))
         return values if said >= _ASKED else NotYet(f"{KEY} is {values}")
 

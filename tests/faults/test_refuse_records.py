@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from lab.errors import BadInput
-from lab.faults import FaultNotObserved, RefuseRecords, refuse_records
+from lab.faults import FaultNotObserved, RefuseRecords, probes, refuse_records
+from lab.faults.probes import Answer
 from lab.faults.refuse_records import KEY, Refusing
 from lab.kafka import TopicConfig
 from tests.faults.conftest import MARK, FakeLab
+
+SILENT = "127.0.0.1:3"  # a broker that stands still, and is not missed yet
+
+
+def answers(addresses: list[str], _: bytes) -> list[Answer]:
+    return [Answer.SILENT if address == SILENT else Answer.SAID for address in addresses]
 
 
 class Cluster:
@@ -21,12 +28,13 @@ class Cluster:
         self.properties: dict[str, str] = {}
 
     def brokers(self) -> list[str]:
-        return ["127.0.0.1:1", "127.0.0.1:2"]
+        return ["127.0.0.1:1", "127.0.0.1:2", SILENT]
 
     def has_topic(self, topic: str) -> bool:
         return topic == "orders"
 
     def topic_configs(self, topics: list[str]) -> dict[str, dict[str, TopicConfig]]:
+        assert self.bootstrap != SILENT, "a client would wait for it"
         if Cluster.late[0] == self.bootstrap and Cluster.late[1] > 0:
             Cluster.late = (self.bootstrap, Cluster.late[1] - 1)
             return {"orders": {KEY: TopicConfig(value="7", origin="dynamic_topic_config")}}
@@ -42,6 +50,7 @@ def cluster(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(Cluster, "own", None)
     monkeypatch.setattr(Cluster, "late", ("", 0))
     monkeypatch.setattr(refuse_records, "Cluster", Cluster)
+    monkeypatch.setattr(probes, "ask_all", answers)
     lab.clusters["target"] = cluster = Cluster()
     return cluster
 
