@@ -116,13 +116,16 @@ def _each_says(cluster: Cluster, topic: str, own: str | None) -> str:
     One that stands still soon leads nothing, and is not waited for.
     """
     said = 0
+    asked: dict[str, Cluster] = {}
 
     def observe() -> str | NotYet:
         nonlocal said
         listed = cluster.brokers()
         answers = zip(listed, probes.ask_all(listed, probes.kafka_request()), strict=True)
-        brokers = [Cluster(cluster.alias, address) for address, answer in answers if answer is Answer.SAID]
-        told = [broker.topic_configs([topic])[topic][KEY] for broker in brokers]
+        brokers = [address for address, answer in answers if answer is Answer.SAID]
+        for address in brokers:
+            asked.setdefault(address, Cluster(cluster.alias, address))
+        told = [asked[address].topic_configs([topic])[topic][KEY] for address in brokers]
         said = said + 1 if told and all((now.value if now.own else None) == own for now in told) else 0
         values = ", ".join(sorted({str(now.value) for now in told}))
         return values if said >= _ASKED else NotYet(f"{KEY} is {values}")
