@@ -1,6 +1,6 @@
 """With `-n`: whoever started the workers tells them of an interruption, and waits until their labs are gone.
 
-xdist gives them ten seconds, in which nobody tells those of them that a terminal does not reach.
+xdist kills them after ten seconds and tells them nothing before: their labs would stay.
 """
 
 import os
