@@ -224,7 +224,7 @@ def follow(
             on_line(line.strip())
         code = process.wait()
     finally:
-        in_time = not late.finished.is_set()
+        in_time = not late.finished.is_set()  # which it is also once it was cancelled
         late.cancel()
         if process.poll() is None:
             process.terminate()

@@ -200,4 +200,4 @@ def come_to_rest(lab: Lab) -> None:
         rested_s = time.monotonic() - since
         return rested_s >= STARTED_S or NotYet(f"{starts} starts, the last {rested_s:.0f} s ago")
 
-    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="MM2 starts no connector any more", pause_s=0.5)
+    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="MM2 starts no connector any more", pause_s=2)

@@ -18,6 +18,7 @@ from scenarios.commands import lab_command, objects_of
 pytestmark = pytest.mark.topology("basic-mirror")
 
 NAME = "converges"
+NO_HEAP = "LAB_SPARK_OPTS=-Xmx1k"  # a JVM refuses to start with it; all else comes up
 TOO_SHORT_S = "4"  # some containers are there by then, and on no machine all services are healthy
 
 
@@ -84,17 +85,15 @@ def test_down_removes_everything_and_twice_is_fine() -> None:
 
 
 def test_a_failing_up_leaves_its_evidence_and_nothing_else() -> None:
-    done = lab_command("up", "basic-mirror", "--name", NAME, "--timeout", TOO_SHORT_S)
+    done = lab_command("up", "basic-mirror", "--name", NAME, "--set", NO_HEAP)
     assert done.code == 1
     what, hint = done.err.splitlines()[-2:]
-    told = f'error: lab "{NAME}" did not come up: docker up failed: not done within {TOO_SHORT_S} s'
-    assert what.startswith(told)
+    assert what.startswith(f'error: lab "{NAME}" did not come up: ')
     run = _newest_run()
     assert hint == f"hint: evidence is in {run}; nothing is left of it"
-    assert "Container " in (run / "engine.log").read_text()
+    assert "Waiting" in (run / "engine.log").read_text()
     saved = {path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()}
-    assert {"run.json", "steps.jsonl", "containers.json", "compose.yaml"} <= saved
-    assert {path for path in saved if path.startswith("logs/")}
+    assert {"run.json", "steps.jsonl", "containers.json", "compose.yaml", "logs/broker.log"} <= saved
     assert json.loads((run / "run.json").read_text())["outcome"].startswith("failed: ")
     assert objects_of(NAME) == []
 
@@ -102,6 +101,7 @@ def test_a_failing_up_leaves_its_evidence_and_nothing_else() -> None:
 def test_keep_leaves_a_failed_lab_for_a_look() -> None:
     done = lab_command("up", "basic-mirror", "--name", NAME, "--timeout", TOO_SHORT_S, "--keep")
     assert done.code == 1
+    assert f"docker up failed: not done within {TOO_SHORT_S} s" in done.err
     assert objects_of(NAME)
     assert f"lab status --name {NAME}" in done.err
     assert lab_command("down", "--name", NAME).code == 0

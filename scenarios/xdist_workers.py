@@ -1,6 +1,6 @@
 """With `-n`: whoever started the workers tells them of an interruption, and waits until their labs are gone.
 
-xdist kills them after ten seconds and tells them nothing before: their labs would stay.
+Left to xdist they would hear of it after five seconds and be killed after ten, and their labs would stay.
 """
 
 import os
@@ -23,15 +23,15 @@ class Workers:
     """Those of one pytest: in its own process all of them, in a worker's process that worker."""
 
     def __init__(self, told: Mapping[str, Any]) -> None:
-        self._folder = TemporaryDirectory(prefix="lab-workers-") if _FOLDER not in told else None
+        self._folder: TemporaryDirectory[str] | None = None  # once there are workers
         self._own = Path(told[_FOLDER]) / str(os.getpid()) if _FOLDER in told else None
         if self._own is not None:
             self._own.touch()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        if self._folder is not None:
-            node.workerinput[_FOLDER] = self._folder.name
+        self._folder = self._folder or TemporaryDirectory(prefix="lab-workers-")
+        node.workerinput[_FOLDER] = self._folder.name
 
     def pytest_keyboard_interrupt(self) -> None:
         if self._folder is None:
