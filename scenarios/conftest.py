@@ -7,34 +7,30 @@ it down. With `-n` each lab has one worker.
 
 import gc
 import hashlib
-import re
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from lab import harness, leases, monitoring
-from lab.errors import Interrupted, LabError, NotEnough
+from lab import harness, monitoring
+from lab.errors import LabError, NotEnough
 from lab.faults import FaultNotPossible
-from lab.harness import Lab, Wish, breaking
+from lab.harness import Lab, breaking
 from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
+from scenarios.labs import ByLab, Labs, Wanted, wanted
 from scenarios.under_load import AT_LEAST_ONCE, LINE, Line, UnderLoad, table
 from scenarios.xdist_workers import Workers
 
-# Spark's JVM compiles once: a third less work in the few verdicts of a scenario, a fifth more in large ones.
-SMALL_VERDICTS = {"LAB_SPARK_OPTS": "-XX:TieredStopAtLevel=1"}
 HELD, BROKEN, LAB_BROKEN = "claim held", "claim broken", "lab broken"
 # A fault that did not happen proves nothing, and one that this kernel cannot make was not tried.
 INCONCLUSIVE, SKIPPED = "inconclusive", "skipped"
 _FROM_GOOD_TO_BAD = (HELD, SKIPPED, INCONCLUSIVE, BROKEN, LAB_BROKEN)
-_NAMED = re.compile(r"^pytestmark = pytest\.mark\.topology\((.+)\)", re.MULTILINE)
 _OUTCOME = pytest.StashKey[str]()
-_LABS = pytest.StashKey["Labs"]()
-_WORKERS = pytest.StashKey["Workers"]()
+_LABS = pytest.StashKey[Labs]()
+_WORKERS = pytest.StashKey[Workers]()
 _OUTCOMES = pytest.StashKey[list[str]]()
 
 
@@ -75,111 +71,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in slow]
     first: dict[Wanted, int] = {}
     for item in items:
-        first.setdefault(_wanted(item), len(first))
-    items.sort(key=lambda item: first[_wanted(item)])
-
-
-class Wanted(NamedTuple):
-    """By a scenario: a lab of a topology, and which of them."""
-
-    topology: str
-    lab: str = ""
-
-
-def _wanted(item: pytest.Item | pytest.FixtureRequest) -> Wanted:
-    marker = (item if isinstance(item, pytest.Item) else item.node).get_closest_marker("topology")
-    if marker is None:
-        raise pytest.UsageError(f"{item}: a scenario names its topology: pytest.mark.topology(...)")
-    return Wanted(*marker.args, **marker.kwargs)
+        first.setdefault(wanted(item), len(first))
+    items.sort(key=lambda item: first[wanted(item)])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     return ByLab(config, log)
-
-
-class ByLab(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """With `-n`: scenarios that share a lab go to one worker.
-
-    Whoever deals them out has collected nothing: it knows their files, and what they want stands there.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        named = _NAMED.search((self.config.rootpath / file).read_text(encoding="utf-8"))
-        return named[1] if named else file
-
-
-class Labs:
-    """The labs of one pytest process."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._started: dict[Wanted, Lab] = {}
-        self._held = ExitStack()
-        self.interrupted = False
-
-    def of(self, wanted: Wanted) -> Lab:
-        if wanted not in self._started:
-            self._bring_down()  # one at a time in a process, so that memory holds one
-            self._started[wanted] = self._attached(wanted.topology) or self._up(wanted)
-        return self._started[wanted]
-
-    def _attached(self, topology: str) -> Lab | None:
-        name = self._config.getoption("--lab")
-        if name is None:
-            return None
-        lab = Lab.attach(name)
-        if lab.topology.name != topology:
-            pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
-        return lab
-
-    def _up(self, wanted: Wanted) -> Lab:
-        name = f"test-{'-'.join(filter(None, wanted))}{self._config.getoption('--suffix')}"
-        try:
-            self._held.enter_context(leases.exclusive(name, "testing on"))
-        except LabError as error:  # `up` would join it, and the first to end would take it from the other
-            told = f"{error.message}\nhint: give this one's labs other names with --suffix"
-            if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
-                pytest.fail(told, pytrace=False)
-            pytest.exit(told, returncode=4)
-        wish = Wish(
-            topology=wanted.topology,
-            name=name,
-            kafka=self._config.getoption("--kafka"),
-            variables=SMALL_VERDICTS,
-        )
-        try:
-            return Lab.up(wish)
-        except Interrupted as error:  # pytest would count a LabError and go on with the next test
-            raise KeyboardInterrupt from error
-
-    def pytest_keyboard_interrupt(self) -> None:
-        self.interrupted = True
-
-    @contextmanager
-    def restored(self, lab: Lab) -> Iterator[None]:
-        """Afterwards without what was added, unless the whole lab is about to go."""
-        before = lab.contents()
-        yield
-        if not self.interrupted or self._config.getoption("--lab") or self._config.getoption("--keep"):
-            breaking.heal(lab, "end of the scenario")
-            lab.restore(before)
-
-    def close(self) -> None:
-        if self._config.getoption("--keep"):
-            for lab in self._started.values():
-                lab.close()
-        else:
-            self._bring_down()
-
-    def _bring_down(self) -> None:
-        for lab in self._started.values():
-            if self._config.getoption("--lab"):
-                lab.close()
-            else:
-                lab.down()
-        self._started.clear()
-        self._held.close()
 
 
 @pytest.fixture(scope="session")
@@ -191,7 +88,7 @@ def labs(request: pytest.FixtureRequest) -> Labs:
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """The scenario's run: its tests are the steps, and what is not green leaves its evidence there."""
     name = request.node.path.stem.removeprefix("test_").replace("_", "-")
-    run = Run.open(f"scenario-{name}", topology=_wanted(request).topology, scenario=request.node.nodeid)
+    run = Run.open(f"scenario-{name}", topology=wanted(request).topology, scenario=request.node.nodeid)
     yield run
     outcomes = request.node.stash.get(_OUTCOMES, [f"{LAB_BROKEN}: nothing ran"])
     run.close(max(outcomes, key=_badness))
@@ -200,7 +97,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 @pytest.fixture(scope="module")
 def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     """A running lab of the scenario's topology, afterwards without what the scenario added."""
-    lab = labs.of(_wanted(request))
+    lab = labs.of(wanted(request))
     lab.run = run
     with labs.restored(lab):
         yield lab
