@@ -8,7 +8,7 @@ from lab.faults import probes
 from lab.faults.fault import FaultNotObserved, Ground, Mark
 from lab.faults.inverse import Inverse
 from lab.faults.probes import Answer
-from lab.kafka import Cluster, KafkaError, KafkaException, Message
+from lab.kafka import Cluster, KafkaError, KafkaException, Message, TopicConfig
 from lab.wait import FAULT_SHOWS_S, NotYet, wait_until
 
 KEY: Final = "max.message.bytes"
@@ -86,9 +86,9 @@ class Refusing:
 
     def prove(self) -> str:
         """By a record that is too large, sent once the brokers have said that they will refuse it."""
-        now = self.cluster.topic_configs([self.topic])[self.topic][KEY].value
-        if now != str(self.max_bytes):
-            raise FaultNotObserved(f"{KEY} of topic {self.topic} is {now}", "who else sets it?")
+        told = {now.value for now in _limits(self.cluster, self.topic)}
+        if other := told - {str(self.max_bytes)}:
+            raise FaultNotObserved(f"{KEY} of topic {self.topic} is {other.pop()}", "who else sets it?")
         if not self._is_refused():
             raise FaultNotObserved(f"topic {self.topic} took a record of {self.max_bytes + 1:,} bytes")
         return f"a record of {self.max_bytes + 1:,} bytes was refused"
@@ -109,23 +109,24 @@ class Refusing:
         return bool(told) and told[0] is not None and told[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
 
 
-def _each_says(cluster: Cluster, topic: str, own: str | None) -> str:
-    """Wait until every broker goes by the topic's own limit, or by none of its own; the limit that it has.
+def _limits(cluster: Cluster, topic: str) -> list[TopicConfig]:
+    """The topic's limit as each live broker knows it, since not all learn of a change at the same time.
 
-    A client with one address asks that broker, and not all brokers know of a change at the same time.
-    One that stands still soon leads nothing, and is not waited for.
+    A client with one address asks that broker. One that stands still soon leads nothing, and is left out.
     """
+    listed = cluster.brokers()
+    answers = zip(listed, probes.ask_all(listed, probes.kafka_request()), strict=True)
+    live = [Cluster(cluster.alias, address) for address, answer in answers if answer is Answer.SAID]
+    return [broker.topic_configs([topic])[topic][KEY] for broker in live]
+
+
+def _each_says(cluster: Cluster, topic: str, own: str | None) -> str:
+    """Wait until every live broker goes by the topic's own limit, or by none of its own; the limit it has."""
     said = 0
-    asked: dict[str, Cluster] = {}
 
     def observe() -> str | NotYet:
         nonlocal said
-        listed = cluster.brokers()
-        answers = zip(listed, probes.ask_all(listed, probes.kafka_request()), strict=True)
-        brokers = [address for address, answer in answers if answer is Answer.SAID]
-        for address in brokers:
-            asked.setdefault(address, Cluster(cluster.alias, address))
-        told = [asked[address].topic_configs([topic])[topic][KEY] for address in brokers]
+        told = _limits(cluster, topic)
         said = said + 1 if told and all((now.value if now.own else None) == own for now in told) else 0
         values = ", ".join(sorted({str(now.value) for now in told}))
         return values if said >= _ASKED else NotYet(f"{KEY} is {values}")
