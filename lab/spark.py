@@ -6,7 +6,8 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -23,7 +24,15 @@ from lab.kafka import Offsets
 from lab.project import SPARK_REMOTE, existing_spark
 from lab.wait import SPARK_ANSWERS_S, wait_until
 
-__all__ = ["SparkError", "SparkSession", "in_memory", "session", "topic_frame", "upload"]
+__all__ = [
+    "SparkError",
+    "SparkSession",
+    "in_memory",
+    "interpreting",
+    "session",
+    "topic_frame",
+    "upload",
+]
 
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
@@ -117,6 +126,19 @@ def in_memory(frame: DataFrame) -> DataFrame:
     # The client gives it to the session that was made first, be it one of another server.
     kept._plan._spark_session = session
     return ConnectFrame(kept._plan, session)
+
+
+@contextmanager
+def interpreting(spark: SparkSession) -> Iterator[None]:
+    """For few rows: to compile expressions takes the server longer than to go over such rows."""
+    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for key, value in interpreted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in interpreted:
+            spark.conf.unset(key)
 
 
 def upload(spark: SparkSession, path: Path, name: str, folder: str = SERVER_FOLDER) -> str:

@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--keep", action="store_true", help="leave the labs up afterwards")
     parser.addoption("--suffix", default="", help="a suffix for the names of the labs that are started")
     parser.addoption("--kills", type=int, default=5, help="how many interruptions to try")
-    parser.addoption("--failovers", type=int, default=3, help="how many failovers to try")
+    parser.addoption("--failovers", type=int, default=2, help="how many failovers to try")
     parser.addoption("--seed", type=int, default=1, help="seed of everything random")
     parser.addoption("--slow", action="store_true", help="also wait where Kafka's defaults take minutes")
     parser.addoption("--kafka", metavar="VERSION", help="Kafka's version in the labs that are started")

@@ -31,12 +31,18 @@ class Doctor:
         return found
 
     def says(self, rule: str, words: str = "") -> Finding:
-        """Waits until the rule is named first or second, with these words."""
+        """Waits until the rule is named first or second, with these words in what it says or shows."""
 
         def observe_it() -> Finding | NotYet:
             found = self.findings()[:2]
-            said = [finding for finding in found if finding.rule == rule and words in finding.what]
-            return said[0] if said else NotYet(", ".join(f"{f.rule}: {f.what}" for f in found) or "nothing")
+            said = [
+                f for f in found if f.rule == rule and any(words in told for told in (f.what, *f.evidence))
+            ]
+            return (
+                said[0]
+                if said
+                else NotYet("; ".join(f"{f.rule}: {f.what} {f.evidence}" for f in found) or "nothing")
+            )
 
         return wait_until(observe_it, timeout_s=SHOWS_S, what=f'"{rule}" first or second', pause_s=1.0)
 

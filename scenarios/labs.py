@@ -8,12 +8,13 @@ from typing import NamedTuple
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from lab import leases
+from lab import leases, topology
 from lab.errors import Interrupted, LabError
 from lab.harness import Lab, Wish, breaking
 
-# Spark's JVM compiles once: a third less work in the few verdicts of a scenario, a fifth more in large ones.
-SMALL_VERDICTS = {"LAB_SPARK_OPTS": "-XX:TieredStopAtLevel=1"}
+# JVMs with the first compiler alone: over the few records of a scenario the second does not pay for its time.
+ONE_COMPILER = "-XX:TieredStopAtLevel=1"
+COMPILED_ONCE = ("LAB_SPARK_OPTS", "LAB_SECURED_OPTS", "LAB_MM2_OPTS")
 _NAMED = re.compile(r"^pytestmark = pytest\.mark\.topology\((.+)\)", re.MULTILINE)
 
 
@@ -76,11 +77,12 @@ class Labs:
             if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
                 pytest.fail(told, pytrace=False)
             pytest.exit(told, returncode=4)
+        known = topology.load(wanted.topology).variables
         wish = Wish(
             topology=wanted.topology,
             name=name,
             kafka=self._config.getoption("--kafka"),
-            variables=SMALL_VERDICTS,
+            variables={it: ONE_COMPILER for it in COMPILED_ONCE if it in known},
         )
         try:
             return Lab.up(wish)

@@ -14,7 +14,7 @@ it is read and counted, and then left out, since what became of it is judged bes
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -30,8 +30,10 @@ from lab.evidence.histories import (
 )
 from lab.evidence.ids import described, elsewhere, named, one_row_per_id
 from lab.evidence.kept import LITTLE, Kept
+from lab.spark import interpreting
 
 __all__ = [
+    "FEW",
     "LEDGER_COLUMNS",
     "LITTLE",
     "OWED_COLUMNS",
@@ -41,6 +43,7 @@ __all__ = [
     "evidence",
 ]
 
+FEW: Final = 5_000  # records of both sides: for no more than these it does not pay to compile expressions
 FOLDER: Final = "/var/lib/spark/evidence"  # at the Spark server
 
 
@@ -49,7 +52,8 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     """The evidence tables "records", "partitions" and "keys", kept at the server while the block runs."""
     little = histories.rows <= LITTLE
     kept = Kept(folder, little=little)
-    try:
+    few = histories.rows <= FEW
+    with interpreting(histories.partitions.sparkSession) if few else nullcontext(), closing(kept):
         ids = described(kept.keep("ids", one_row_per_id(histories)), compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())
@@ -61,5 +65,3 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
         all_records = records(with_names, partitions, turned, last)
         all_records = kept.keep("records", all_records) if little else all_records
         yield {"records": all_records, "partitions": partitions, "keys": last}
-    finally:
-        kept.forget()

@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from lab.evidence.histories import Histories
-from lab.evidence.kept import LITTLE
 from lab.records import HEADER, ID_NUMBERS
 
 _NO: Final = f.lit(False)
+_ONE_PIECE: Final = 50_000  # records: sharing out so many costs more than it saves
 _PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
 _SOURCE, _TARGET, _LEDGER = 0, 1, 2
 _COMPARED: Final = ("content", "headers", "timestamp")
@@ -44,7 +44,7 @@ def one_row_per_id(histories: Histories) -> DataFrame:
         _identified(histories, histories.target.withColumn("late", _NO), _TARGET)
     )
     # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
-    pieces = 1 if histories.rows <= LITTLE else max(4, histories.rows // _PIECE)
+    pieces = 1 if histories.rows <= _ONE_PIECE else max(4, histories.rows // _PIECE)
     everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *ID)
     on_ledger = f.col("side") == _LEDGER
     # Columns, here and elsewhere: for a column's name the client first has the server analyze the whole plan.

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from lab.spark import in_memory
 
 # records of both sides; more of them gain from files and many tasks, and need the memory
-LITTLE: Final = 50_000
+LITTLE: Final = 200_000
 # Most columns are numbers of which each is there once: a dictionary of them is built and then given up.
 _PARQUET: Final = {
     "parquet.enable.dictionary": "false",
@@ -34,7 +34,7 @@ class Kept:
         frame.write.options(**_PARQUET).parquet(f"{self._path}/{name}")
         return frame.sparkSession.read.schema(schema).parquet(f"{self._path}/{name}")
 
-    def forget(self) -> None:
+    def close(self) -> None:
         """No file is left of the data: an empty frame takes its place, which is all that a client can do.
 
         What is in memory the server drops when no frame of the client refers to it.

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from lab.evidence import LITTLE, Histories
+from lab.evidence import FEW, LITTLE, Histories
 from lab.spark import SparkSession
 from scenarios.verifier.histories import ELSEWHERE, OTHER_RUN, RUN, History, Record
 
@@ -57,13 +57,15 @@ def frames(spark: SparkSession, histories: Sequence[History], pieces: int | None
         runs=(OTHER_RUN, RUN),
         other_runs=(ELSEWHERE,),
         compacted=any(h.compacted for h in histories),
-        # Of 1,000 histories as of many records, of fewer as of few: both ways are judged by the oracle.
-        rows=LITTLE + 1 if len(histories) >= MANY else sum(map(_count, histories)),
+        rows=_as_of(histories, pieces),
     )
 
 
-def _count(history: History) -> int:
-    return len(history.source) + len(history.target) + len(history.ledger)
+def _as_of(histories: Sequence[History], pieces: int | None) -> int:
+    """As of many records, of little, or of few: each way in which they are judged is compared."""
+    if len(histories) >= MANY:
+        return LITTLE + 1
+    return FEW if pieces else FEW + 1
 
 
 def _row(history: History, record: Record) -> dict[str, object]:
