@@ -40,6 +40,11 @@ _LISTENS_S: Final = 5.0
 _EXISTING_ANSWERS_S: Final = 30.0
 
 
+# A session is closed by whoever made it, never by Python. That may drop one in the midst of another's call,
+# and closing it there would wait for threads that wait for a lock which the call holds.
+SparkSession.__del__ = lambda _: None
+
+
 class SparkError(LabError):
     """The Spark server did not answer, or a job failed."""
 
@@ -52,6 +57,7 @@ def session(address: str) -> SparkSession:
     remote = remote or f"sc://{address}"
 
     def observe() -> SparkSession:
+        spark: SparkSession | None = None
         try:
             spark = SparkSession.builder.remote(remote).create()
             patient = spark.client.get_retry_policies()
@@ -60,6 +66,8 @@ def session(address: str) -> SparkSession:
             spark.range(1).collect()
             spark.client.set_retry_policies(patient)
         except (PySparkException, OSError, RuntimeError) as error:
+            if spark is not None:
+                spark.client.close()
             raise SparkError(f"no answer from {remote}: {str(error).splitlines()[0]}") from error
         return spark
 

@@ -1,10 +1,13 @@
-"""A topic is read between the offsets that were taken, never up to "latest", and never past a loss."""
+"""A topic is read between the offsets that were taken, never up to "latest", and never past a loss; settings
+of a session last no longer than what they are for, and Python closes none."""
 
 import json
 from typing import Any
 
+import pytest
+
 from lab.kafka import Offsets
-from lab.spark import SparkSession, topic_frame
+from lab.spark import SparkSession, interpreting, topic_frame
 
 
 class Reader:
@@ -48,3 +51,48 @@ def test_a_topic_is_read_between_its_offsets_with_headers() -> None:
         "subscribe": "orders",
         "includeHeaders": "true",
     }
+
+
+class Settings(dict[str, str]):
+    """Stands for a session and its settings."""
+
+    @property
+    def conf(self) -> "Settings":
+        return self
+
+    def set(self, key: str, value: str) -> None:
+        self[key] = value
+
+    def unset(self, key: str) -> None:
+        del self[key]
+
+
+def test_nothing_is_compiled_within_the_block_only_even_if_it_fails() -> None:
+    settings = Settings(other="kept")
+    session: Any = settings
+
+    with interpreting(session):
+        within = dict(settings)
+    with pytest.raises(KeyError), interpreting(session):
+        settings["missing"]
+
+    assert within["spark.sql.codegen.wholeStage"] == "false"
+    assert within["spark.sql.codegen.factoryMode"] == "NO_CODEGEN"
+    assert settings == {"other": "kept"}
+
+
+def test_python_closes_no_session() -> None:
+    class Client:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    session, client = object.__new__(SparkSession), Client()
+    session._client = client
+
+    session.__del__()
+    assert not client.closed
+
+    session.client.close()
+    assert client.closed
