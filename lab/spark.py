@@ -67,7 +67,8 @@ def session(address: str) -> SparkSession:
             spark.client.set_retry_policies(patient)
         except (PySparkException, OSError, RuntimeError) as error:
             if spark is not None:
-                spark.client.close()
+                spark.release_session_on_close = False  # of what does not answer
+                spark.stop()
             raise SparkError(f"no answer from {remote}: {str(error).splitlines()[0]}") from error
         return spark
 
@@ -130,8 +131,11 @@ def topic_frame(
 
 def in_memory(frame: DataFrame) -> DataFrame:
     """The same rows, made now and kept in the server's memory as long as somebody refers to them."""
-    kept, session = frame.localCheckpoint(), frame.sparkSession
-    # The client gives it to the session that was made first, be it one of another server.
+    session = frame.sparkSession
+    # The client gives it to the session that is "active": the first of this thread, be it one of another
+    # server. Once that is stopped there is none, and it fails.
+    SparkSession._set_default_and_active_session(session)
+    kept = frame.localCheckpoint()
     kept._plan._spark_session = session
     return ConnectFrame(kept._plan, session)
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from lab import spark as lab_spark
 from lab.kafka import Offsets
-from lab.spark import SparkSession, interpreting, topic_frame
+from lab.spark import SparkSession, interpreting, session, topic_frame
+from lab.wait import TimedOut
 
 
 class Reader:
@@ -35,10 +37,10 @@ class Reader:
 
 def test_a_topic_is_read_between_its_offsets_with_headers() -> None:
     reader: Any = Reader()
-    session: SparkSession = reader
+    spark: SparkSession = reader
     offsets = {0: Offsets(start=3, end=10), 1: Offsets(start=0, end=0)}
 
-    topic_frame(session, "orders", offsets, bootstrap="broker:29092", isolation="read_committed")
+    topic_frame(spark, "orders", offsets, bootstrap="broker:29092", isolation="read_committed")
 
     options = dict(reader.given)
     assert json.loads(options.pop("startingOffsets")) == {"orders": {"0": 3, "1": 0}}
@@ -69,11 +71,11 @@ class Settings(dict[str, str]):
 
 def test_nothing_is_compiled_within_the_block_only_even_if_it_fails() -> None:
     settings = Settings(other="kept")
-    session: Any = settings
+    spark: Any = settings
 
-    with interpreting(session):
+    with interpreting(spark):
         within = dict(settings)
-    with pytest.raises(KeyError), interpreting(session):
+    with pytest.raises(KeyError), interpreting(spark):
         settings["missing"]
 
     assert within["spark.sql.codegen.wholeStage"] == "false"
@@ -88,11 +90,23 @@ def test_python_closes_no_session() -> None:
         def close(self) -> None:
             self.closed = True
 
-    session, client = object.__new__(SparkSession), Client()
-    session._client = client
+    spark, client = object.__new__(SparkSession), Client()
+    spark._client = client
 
-    session.__del__()
+    spark.__del__()
     assert not client.closed
 
-    session.client.close()
+    spark.client.close()
     assert client.closed
+
+
+def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_taken_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lab_spark, "SPARK_ANSWERS_S", 0.1)
+
+    with pytest.raises(TimedOut):
+        session("127.0.0.1:1")
+
+    assert SparkSession._default_session is None
+    assert getattr(SparkSession._active_session, "session", None) is None
