@@ -33,8 +33,6 @@ __all__ = ["HEADER", "Plan", "Producing", "Tally", "Workload", "payload", "produ
 _INTERRUPTED_FLUSH_S: Final = 10.0  # whoever pressed Ctrl-C waits for it
 _RESERVED_AT_ONCE: Final = 50_000
 _BATCH: Final = 256  # records between two looks at deliveries, clock and ledger
-# Looks where there is a rate. Each puts brokers, their followers and MM2 to work on what was sent since.
-_AT_A_RATE_PER_S: Final = 20
 
 # After these the record is certainly not in the topic; after any other error nobody knows.
 _NOT_WRITTEN: Final = frozenset(
@@ -64,7 +62,7 @@ class Workload:
         self._begin = shown = time.monotonic()
         batch = self._plan.transaction_size or _BATCH
         if self._plan.rate_per_s and not self._plan.transaction_size:
-            batch = max(1, min(batch, int(self._plan.rate_per_s / _AT_A_RATE_PER_S)))
+            batch = max(1, min(batch, int(self._plan.rate_per_s / 100)))
         try:
             if self._plan.transaction_size:
                 self._producer.init_transactions(RECORDS_ARRIVE_S)

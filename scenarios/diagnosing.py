@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from lab.diagnose import Finding, diagnose
@@ -30,26 +31,22 @@ class Doctor:
                 )
         return found
 
-    def says(self, rule: str, words: str = "") -> Finding:
-        """Waits until the rule is named first or second, with these words in what it says or shows."""
+    def says(self, rule: str, words: str = "", *, shows: str = "") -> Finding:
+        """Waits until the rule is named first or second, with these words, and those in its evidence."""
 
         def observe_it() -> Finding | NotYet:
             found = self.findings()[:2]
-            said = [
-                f for f in found if f.rule == rule and any(words in told for told in (f.what, *f.evidence))
-            ]
-            return (
-                said[0]
-                if said
-                else NotYet("; ".join(f"{f.rule}: {f.what} {f.evidence}" for f in found) or "nothing")
-            )
+            for finding in found:
+                if finding.rule == rule and words in finding.what and shows in "\n".join(finding.evidence):
+                    return finding
+            return NotYet(_told(found) or "nothing")
 
         return wait_until(observe_it, timeout_s=SHOWS_S, what=f'"{rule}" first or second', pause_s=1.0)
 
     def says_nothing(self) -> None:
         def observe_it() -> bool | NotYet:
             found = self.findings()
-            return not found or NotYet("; ".join(f"{f.rule}: {f.what} {f.evidence}" for f in found))
+            return not found or NotYet(_told(found))
 
         wait_until(observe_it, timeout_s=OVER_S, what="nothing is found", pause_s=1.0)
 
@@ -61,6 +58,10 @@ class Doctor:
             assert program == "lab"
             done = lab_command(*arguments, "--name", self.lab.name)
             assert done.code == 0, (command, done.err)
+
+
+def _told(found: Sequence[Finding]) -> str:
+    return "; ".join(f"{finding.rule}: {finding.what} {finding.evidence}" for finding in found)
 
 
 def send(lab: Lab, topic: str, value: bytes = b"record", **producer: object) -> int:

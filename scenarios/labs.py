@@ -82,7 +82,7 @@ class Labs:
             topology=wanted.topology,
             name=name,
             kafka=self._config.getoption("--kafka"),
-            variables={it: ONE_COMPILER for it in COMPILED_ONCE if it in known},
+            variables={variable: ONE_COMPILER for variable in COMPILED_ONCE if variable in known},
         )
         try:
             return Lab.up(wish)

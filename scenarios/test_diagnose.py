@@ -265,6 +265,6 @@ def test_workers_out_of_memory(
         with pytest.raises(engine.EngineError, match="exited"):
             Lab.up(wish)
     # Its log tells of it a moment before it ends.
-    found = doctor.says("memory", f"exit code {exit_code}")
+    found = doctor.says("memory", shows=f"exit code {exit_code}")
     doctor.carry_out(found)
     flows(lab, topic, topic)

@@ -36,9 +36,8 @@ def cluster(lab: Lab) -> Iterator[Lab]:
     grown = Lab.up(Wish(topology=lab.topology.name, name=lab.name, profiles=(PROFILE,)))
     assert {box.service: box.id for box in lab.containers()}.items() >= before.items()
     try:
-        grown.shell(
-            "spark-connect", "lab-healthy spark 15002"
-        )  # a cluster that runs already is what is meant
+        # `up` does not wait for Spark, and the claim is of a cluster that runs already.
+        grown.shell("spark-connect", "lab-healthy spark 15002")
         yield grown
     finally:
         grown.close()

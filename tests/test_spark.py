@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from lab import spark as lab_spark
 from lab.kafka import Offsets
@@ -104,6 +105,7 @@ def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_tak
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lab_spark, "SPARK_ANSWERS_S", 0.1)
+    monkeypatch.setattr(lab_spark, "DefaultPolicy", lambda **_: DefaultPolicy(max_retries=0))
 
     with pytest.raises(TimedOut):
         session("127.0.0.1:1")
