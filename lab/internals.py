@@ -38,7 +38,7 @@ TOPIC_COLUMNS: Final = (
     " s_partitions int, t_partitions int"
 )
 # What the three functions below add, for a table that is empty because nothing could be in it.
-SYNC_ADDED: Final = "s_id string, t_id string, t_start long, t_end long"
+SYNC_ADDED: Final = "outdated boolean, s_id string, t_id string, t_start long, t_end long"
 CHECKPOINT_ADDED: Final = "prev_upstream long, prev_downstream long"
 GROUP_ADDED: Final = (
     "upstream long, downstream long, written_ms long, furthest long, due long, s_top long, t_end long,"
@@ -67,11 +67,14 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
 
     syncs: SYNC_COLUMNS, of this source topic only. records, partitions: lab.evidence's. Added:
 
+    outdated        MM2 went back in the source since, and translates by it no more: the records may have
+                    been mirrored anew, into another topic
     s_id t_id       null where no record stands any more, or where its place is not known because the
                     same id stands more than twice in the topic
     t_start t_end   of the target partition
     """
     limits = partitions.select("case", "partition", "t_start", "t_end")
+    syncs = _with_outdated(syncs)
     standing = in_memory(_standing(syncs, records))
     for side, end in _ENDS.items():
         ids = standing.where(f.col("side") == side).select(
@@ -82,6 +85,18 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
 
 
 _ENDS: Final = {"s": "upstream", "t": "downstream"}
+
+
+def _with_outdated(syncs: DataFrame) -> DataFrame:
+    """MM2 forgets the syncs of a partition when one begins before the last (`OffsetSyncStore`)."""
+    whole = Window.partitionBy("case", "partition")
+    went_back = f.lag("upstream").over(whole.orderBy("position")) > f.col("upstream")
+    since = f.max(f.when(f.col("went_back"), f.col("position"))).over(whole)
+    return (
+        syncs.withColumn("went_back", went_back)
+        .withColumn("outdated", f.coalesce(f.col("position") < since, f.lit(False)))
+        .drop("went_back")
+    )
 
 
 def _standing(syncs: DataFrame, records: DataFrame) -> DataFrame:

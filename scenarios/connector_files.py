@@ -24,10 +24,17 @@ def mm2(lab: Lab, *arguments: str) -> Done:
 def write_records(lab: Lab, topic: str, count: int, *, partitions: int = 1, size_bytes: int = 10) -> None:
     """Into so many partitions alike; a broker that is asked may not know of a new one yet."""
     producer = lab.cluster(SOURCE).producer()
+    errors: list[object] = []
     for number in range(count):
         value = f"{number}".encode().ljust(size_bytes, b".")
-        producer.produce(topic, value=value, partition=number % partitions)
+        producer.produce(
+            topic,
+            value=value,
+            partition=number % partitions,
+            on_delivery=lambda error, _: errors.append(error),
+        )
     producer.flush()
+    assert errors == [None] * count
 
 
 def count(lab: Lab, alias: str, topic: str) -> int:

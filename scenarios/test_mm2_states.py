@@ -77,13 +77,14 @@ def test_offsets_agree_with_the_truth_once_flushed_and_can_be_reset(
     refused = mm2(lab, "offsets", topic, "--reset")
     assert refused.code == 2
     assert f'error: connector "{topic}" is RUNNING' in refused.err
-    mm2(lab, "stop", topic)
+    stopped = mm2(lab, "stop", topic)
+    assert stopped.code == 0, stopped.err
     write_records(lab, topic, 7, partitions=PARTITIONS)
     behind(lab, topic, 7)
     assert count(lab, TARGET, topic) == COUNT
 
     assert mm2(lab, "offsets", topic, "--reset", "--json").json == {"connectors": {topic: []}}
-    mm2(lab, "resume", topic)
+    assert mm2(lab, "resume", topic).code == 0
     assert arrived(lab, topic, 2 * COUNT + 7) == 2 * COUNT + 7, "everything was mirrored again"
     assert count(lab, TARGET, beside) == COUNT
 

@@ -1,6 +1,7 @@
 """The record at a sync's upstream offset is the record at its downstream offset.
 
-Consumers that fail over go by these pairs. A pair is judged when records still stand at both ends.
+Consumers that fail over go by these pairs. A pair is judged when records still stand at both ends, and
+when MM2 still translates by it.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class TrueSyncPairs:
             "judged": count_where(self._both_there() | self._beyond()),
             "different": count_where(self._different()),
             "beyond_the_end": count_where(self._beyond()),
+            "outdated": count_where(f.col("outdated")),
         }
 
     def guilty(self) -> Column:
@@ -42,18 +44,20 @@ class TrueSyncPairs:
             return Outcome.NOT_APPLICABLE, "the connector emits no offset syncs"
         if not counts["judged"]:
             return Outcome.UNKNOWN, f"of {counts['pairs']} offset syncs none has both its records any more"
+        outdated = counts["outdated"]
+        since = f"; {outdated} are of no use any more, since MM2 went back" if outdated else ""
         return (
             Outcome.PASS,
-            f"{counts['judged']} of {counts['pairs']} offset syncs judged: each is one record",
+            f"{counts['judged']} of {counts['pairs']} offset syncs judged: each is one record{since}",
         )
 
     @staticmethod
     def _both_there() -> Column:
-        return f.col("s_id").isNotNull() & f.col("t_id").isNotNull()
+        return f.col("s_id").isNotNull() & f.col("t_id").isNotNull() & ~f.col("outdated")
 
     def _different(self) -> Column:
         return self._both_there() & (f.col("s_id") != f.col("t_id"))
 
     @staticmethod
     def _beyond() -> Column:
-        return f.col("downstream") >= f.col("t_end")
+        return (f.col("downstream") >= f.col("t_end")) & ~f.col("outdated")

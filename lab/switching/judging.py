@@ -75,7 +75,10 @@ class Switching:
         self._source, self._target, self._isolation = source, target, isolation
         self._syncs: dict[Place, list[OffsetSync]] = {}
         for sync in syncs:
-            self._syncs.setdefault((sync.topic, sync.partition), []).append(sync)
+            usable = self._syncs.setdefault((sync.topic, sync.partition), [])
+            if usable and usable[-1].upstream > sync.upstream:
+                usable.clear()  # as MM2 does: the records may have been mirrored anew, into another topic
+            usable.append(sync)
         with ExitStack() as stack:
             self._here = stack.enter_context(closing(reader(source, isolation)))
             self._there = stack.enter_context(closing(reader(target, "read_committed")))

@@ -1,8 +1,9 @@
 """Generated doings of MM2 besides records, and ways to spoil them: what the checks over them must find.
 
-A clean case is a source with holes, a target with replays, the syncs that MM2 would have written, two
-groups, one at the head and one behind, their checkpoints and synced offsets, and the configs, ACLs and
-topics that lab.parity expects. A defect changes one thing and names the check that must fire.
+A clean case is a source with holes, a target with replays, the syncs that MM2 would have written, perhaps
+after those of an earlier flow to another topic, two groups, one at the head and one behind, their
+checkpoints and synced offsets, and the configs, ACLs and topics that lab.parity expects. A defect changes
+one thing and names the check that must fire.
 """
 
 import random
@@ -106,6 +107,8 @@ def clean(seed: int) -> Doings:
     doings = Doings([_partition(rng) for _ in range(2)])
     for number, partition in enumerate(doings.partitions):
         syncs = list(_syncs(partition))
+        if rng.random() < 0.3:
+            doings.syncs += [Sync(number, up, down + 7) for up, down in syncs]
         doings.syncs += [Sync(number, *pair) for pair in syncs]
         behind = rng.randrange(len(partition.source) // 3, len(partition.source) * 2 // 3)
         head = partition.source[-1] + 1 + rng.randrange(2)
@@ -126,7 +129,6 @@ def clean(seed: int) -> Doings:
                     due_ms=1_000_000,
                 )
             )
-    rng.shuffle(doings.syncs)
     doings.configs, doings.acls, doings.topics = list(_CONFIGS), list(_ACLS), list(_TOPICS)
     return doings
 
@@ -252,36 +254,36 @@ def _defect(name: str, check: str, *also: str) -> Callable[..., Any]:
 DEFECTS: Final[list[Defect]] = []
 
 
-def _middle(doings: Doings) -> Sync:
-    """A sync of partition 0 after which another record stands on both sides."""
-    syncs = sorted((s for s in doings.syncs if s.partition == 0), key=lambda s: s.downstream)
-    return syncs[len(syncs) // 2]
+def _late(doings: Doings) -> Sync:
+    """The last sync of partition 0 after which another record stands on both sides, and that is of use."""
+    last = doings.partitions[0].target[-1][0]
+    return next(s for s in reversed(doings.syncs) if s.partition == 0 and s.downstream < last)
 
 
 @_defect("a sync names the next record of the target", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
-    sync = _middle(doings)
+    sync = _late(doings)
     sync.downstream = next(t for t, _ in doings.partitions[0].target if t > sync.downstream)
     return vars(sync)
 
 
 @_defect("a sync names the next record of the source", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
-    sync = _middle(doings)
+    sync = _late(doings)
     sync.upstream = next(o for o in doings.partitions[0].source if o > sync.upstream)
     return vars(sync)
 
 
 @_defect("a sync points beyond the target's end", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
-    sync = _middle(doings)
+    sync = _late(doings)
     sync.downstream = doings.partitions[0].t_end
     return vars(sync)
 
 
 @_defect("a sync names the record before on the target", "sync_pairs")
 def _(doings: Doings) -> Mapping[str, Any]:
-    sync = _middle(doings)
+    sync = _late(doings)
     sync.downstream = max(t for t, _ in doings.partitions[0].target if t < sync.downstream)
     return vars(sync)
 
@@ -502,6 +504,7 @@ def tables(spark: SparkSession, cases: Sequence[Doings]) -> Iterator[Mapping[str
             for c, doings in enumerate(cases)
             for position, s in enumerate(doings.syncs)
         ]
+        random.Random(0).shuffle(syncs)  # noqa: S311 - their positions tell their order, not the rows
         checkpoints = table(
             spark,
             CHECKPOINT_COLUMNS,

@@ -15,6 +15,11 @@ NONE = dict.fromkeys(TrueSyncPairs().counts(), 0)
         ({"pairs": 3}, Outcome.UNKNOWN, "of 3 offset syncs none has both its records any more"),
         ({"pairs": 3, "judged": 2}, Outcome.PASS, "2 of 3 offset syncs judged: each is one record"),
         (
+            {"pairs": 5, "judged": 2, "outdated": 2},
+            Outcome.PASS,
+            "2 of 5 offset syncs judged: each is one record; 2 are of no use any more, since MM2 went back",
+        ),
+        (
             {"pairs": 3, "judged": 2, "different": 1},
             Outcome.FAIL,
             "of 2 offset syncs 1 name two different records and 0 point beyond the target's end: "

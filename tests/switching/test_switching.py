@@ -90,6 +90,16 @@ def test_what_is_not_mirrored_yet_is_bounded_by_the_sync_before_it(
     assert found.reason == "its last record is not on the target (yet), or equals others there"
 
 
+def test_syncs_from_before_mm2_went_back_are_of_no_use() -> None:
+    """As those of an earlier flow into another topic, which was further there."""
+    now = (sync(0, 0), sync(4, 4))
+
+    found = judged(TEN, TEN[:7], sync(0, 2), sync(7, 6), *now, committed=8, starts_at=4)
+
+    assert found == judged(TEN, TEN[:7], *now, committed=8, starts_at=4)
+    assert found != judged(TEN, TEN[:7], *now, sync(7, 6), committed=8, starts_at=4)
+
+
 def test_equal_records_are_not_told_apart() -> None:
     same = [record(n, "equal", 10) for n in range(5)]
 
