@@ -339,10 +339,10 @@ def test_seconds_end_a_workload_between_two_records() -> None:
 
 
 def test_a_rate_is_kept() -> None:
-    tally = produced(Broker(), Plan(run="cafe", records=20, rate_per_s=200))
+    tally = produced(Broker(), Plan(run="cafe", records=60, rate_per_s=200))
 
-    assert tally.acked == 20
-    assert tally.seconds >= 18 / 200  # two at a time, and none is waited for after the last
+    assert tally.acked == 60
+    assert tally.seconds >= 40 / 200  # forty at a time, and none is waited for after the last
 
 
 def test_producing_goes_on_beside_the_block_and_ends_with_it(tmp_path: Path) -> None:
