@@ -33,8 +33,8 @@ __all__ = ["HEADER", "Plan", "Producing", "Tally", "Workload", "payload", "produ
 _INTERRUPTED_FLUSH_S: Final = 10.0  # whoever pressed Ctrl-C waits for it
 _RESERVED_AT_ONCE: Final = 50_000
 _BATCH: Final = 256  # records between two looks at deliveries, clock and ledger
-# With a rate. Each burst is one small batch per partition for producer, brokers, replicas and MM2: at 500 records
-# a second, 100 bursts instead of 5 took three times the CPU of all of them together.
+# With a rate. Each burst is one small batch per partition for producer, brokers, replicas and MM2: at 500
+# records a second, 100 bursts instead of 5 took three times the CPU of all of them together.
 _BURSTS_PER_S: Final = 5
 
 # After these the record is certainly not in the topic; after any other error nobody knows.

@@ -44,7 +44,7 @@ from lab.wait import CLUSTER_ANSWERS_S, NotYet, wait_until
 from lab.workload import produce
 from scenarios.traces import traces
 
-pytestmark = pytest.mark.topology("resilience", lab="second")
+pytestmark = pytest.mark.topology("resilience")
 
 BROKER = "kafka-source-2"
 LATENCY_MS, RATE_KB_PER_S, PROBES = 100, 200, 20

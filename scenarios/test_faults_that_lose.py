@@ -17,7 +17,7 @@ from lab.workload import Plan, Producing
 from scenarios.diagnosing import Doctor
 from scenarios.under_load import HOLD_S, PARTITIONS, UnderLoad, hold, nothing_is_lost
 
-pytestmark = pytest.mark.topology("resilience")
+pytestmark = pytest.mark.topology("resilience", lab="second")
 
 LARGE = Plan(run="large", records=60, size_bytes=60_000)
 LIMIT_BYTES = 30_000  # between a large record and the producer's `batch.size`, which is 16,384
