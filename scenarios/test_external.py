@@ -100,7 +100,7 @@ def test_status_and_topics_are_those_of_the_other_lab(lab: Lab, external: Lab, m
 
 def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None:
     def alike() -> list[tuple[str, str, dict[str, int]]] | NotYet:
-        """MM2 may write another offset sync between the two; with its next commit, at the latest, all are there."""
+        """MM2 may write another offset sync between the two; with its next commit all are there."""
         ours, theirs = (lab_command("verify", mirrored, "--name", n, "--json") for n in (lab.name, NAME))
         assert theirs.code == ours.code == 0, theirs.out
         told = [[(v["check"], v["outcome"], v["counts"]) for v in d.json["verdicts"]] for d in (ours, theirs)]
