@@ -1,7 +1,7 @@
 """Kafka Connect's REST API: connectors, their tasks and what the worker thinks of a config."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -264,9 +264,12 @@ class Connect(Rest):
             if not (status.running or (idle and status.all("RUNNING"))):
                 ran_since = None
                 return NotYet(str(status))
+            given = self.task_configs(name)
+            if len(status.tasks) < len(given):  # a task that nobody has begun has no state at all
+                return NotYet(f"{status}, of {len(given)} tasks")
             if config is None:
                 return status
-            if not self._tasks_have(name, config):
+            if not _have(given, config):
                 return NotYet("tasks have an earlier config")
             ran_since = ran_since or time.monotonic()
             return status if time.monotonic() - ran_since >= SETTLED_S else NotYet(str(status))
@@ -293,10 +296,11 @@ class Connect(Rest):
             raise ConnectError(f'connector "{name}" failed: {status.failure}', self._see_log)
         return status
 
-    def _tasks_have(self, name: str, config: Mapping[str, str]) -> bool:
-        # What a config provider fills in is not compared.
-        wanted = {key: value for key, value in config.items() if "${" not in value}
-        return all(wanted.items() <= task.items() for task in self.task_configs(name))
+
+def _have(tasks: Sequence[Mapping[str, str]], config: Mapping[str, str]) -> bool:
+    # What a config provider fills in is not compared.
+    wanted = {key: value for key, value in config.items() if "${" not in value}
+    return all(wanted.items() <= task.items() for task in tasks)
 
 
 def _at(name: str) -> str:

@@ -55,6 +55,10 @@ def status(connector: str = "RUNNING", *tasks: tuple[str, str], trace: str = "")
     }
 
 
+def tasks(count: int) -> list[dict[str, object]]:
+    return [{"id": {"connector": "orders", "task": id_}, "config": {}} for id_ in range(count)]
+
+
 def ok(body: object) -> httpx.Response:
     return httpx.Response(200, json=body)
 
@@ -182,7 +186,10 @@ def test_a_connector_runs_when_it_and_all_its_tasks_do() -> None:
         httpx.Response(409, json={"error_code": 409, "message": "rebalancing"}),
         ok(status("RUNNING")),
         ok(status("RUNNING", ("RUNNING", ""), ("UNASSIGNED", ""))),
+        ok(status("RUNNING", ("RUNNING", ""))),
+        ok(tasks(2)),
         ok(status("RUNNING", ("RUNNING", ""), ("RUNNING", ""))),
+        ok(tasks(2)),
     )
 
     found = connect(worker).wait_until_runs("orders")
@@ -192,15 +199,28 @@ def test_a_connector_runs_when_it_and_all_its_tasks_do() -> None:
         Task(id=0, state="RUNNING", worker="localhost:28082"),
         Task(id=1, state="RUNNING", worker="localhost:28082"),
     )
-    assert worker.lines == ["GET /connectors/orders/status"] * 5
+    asked = ["GET /connectors/orders/status"] * 5 + ["GET /connectors/orders/tasks"]
+    assert worker.lines == [*asked, *asked[-2:]]
 
 
 def test_a_connector_that_has_nothing_to_do_runs_without_tasks_if_it_may() -> None:
-    assert connect(Worker(ok(status("RUNNING")))).wait_until_runs("orders", idle=True).tasks == ()
+    worker = Worker(ok(status("RUNNING")), ok(tasks(0)))
+    assert connect(worker).wait_until_runs("orders", idle=True).tasks == ()
 
-    worker = Worker(ok(status("RUNNING", ("UNASSIGNED", ""))), ok(status("RUNNING", ("RUNNING", ""))))
+    worker = Worker(
+        ok(status("RUNNING", ("UNASSIGNED", ""))), ok(status("RUNNING", ("RUNNING", ""))), ok(tasks(1))
+    )
     assert connect(worker).wait_until_runs("orders", idle=True).running
-    assert len(worker.asked) == 2
+    assert len(worker.asked) == 3
+
+
+def test_a_task_that_nobody_has_begun_is_waited_for() -> None:
+    worker = Worker(
+        *(ok(status("RUNNING")), ok(tasks(1))),
+        *(ok(status("RUNNING", ("RUNNING", ""))), ok(tasks(1))),
+    )
+    assert connect(worker).wait_until_runs("orders", idle=True).running
+    assert len(worker.asked) == 4
 
 
 TRACE = """\
