@@ -16,9 +16,7 @@ _IMAGE: Final = "strimzi"
 
 def build(on_line: Callable[[str], None]) -> None:
     """The image that checks, unless it is there."""
-    image = images.tool(_IMAGE)
-    if not image.is_current():
-        images.build(image, on_line)
+    images.ensure(images.tool(_IMAGE), on_line)
 
 
 def problems(text: str) -> list[str]:

@@ -72,6 +72,13 @@ def _kinds(topology: Topology) -> set[str]:
     return {kind for service in topology.services.values() for kind in _KIND.findall(service.image)}
 
 
+def ensure(image: Image, on_line: Callable[[str], None]) -> Image:
+    """The same image, built first unless it is there."""
+    if not image.is_current():
+        build(image, on_line)
+    return image
+
+
 def missing(kafka_version: str, topology: Topology | None = None) -> list[Image]:
     images = wanted(kafka_version, topology)
     with ThreadPoolExecutor(len(images) or 1) as pool:  # a docker command each, on the way of every "lab up"

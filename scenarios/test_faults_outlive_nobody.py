@@ -14,15 +14,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import engine, faults, images
+from lab import engine, faults
 from lab.faults import Entry
 from lab.faults.contract import wait_until_in_sync
-from lab.faults.sidecar import IMAGE, NETWORK
+from lab.faults.sidecar import NETWORK
 from lab.harness import Lab
 from lab.toxiproxy import Toxic, Toxiproxy
 from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
 from scenarios.commands import COMMAND, lab_command
-from scenarios.traces import rules, traces
+from scenarios.traces import netfault, rules, traces
 
 pytestmark = pytest.mark.topology("resilience", lab="second")
 
@@ -53,7 +53,7 @@ Made = tuple[str, ...]  # a fault's name and settings
 @pytest.fixture(scope="module")
 def decoys(lab: Lab) -> Iterator[None]:
     """What somebody else has on this machine, and in this very lab."""
-    image = images.tool(IMAGE).tag
+    image = netfault()
     there = (
         "--network",
         f"container:{container_of(lab, WORKER)}",

@@ -102,9 +102,7 @@ class Single:
 @pytest.fixture
 def newest() -> Iterator[Single]:
     (image,) = (image for image in images.wanted("4.3.1") if image.kind == "kafka")
-    if not image.is_current():
-        images.build(image, lambda _: None)
-    single = Single(image)
+    single = Single(images.ensure(image, on_line=lambda _: None))
     try:
         yield single
     finally:

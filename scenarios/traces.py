@@ -47,10 +47,15 @@ def traces(lab: Lab) -> Traces:
     )
 
 
+def netfault() -> str:
+    """The image that looks at rules, which no service is made of: nobody else may have built it yet."""
+    return images.ensure(images.tool(IMAGE), on_line=lambda _: None).tag
+
+
 def rules(container: str) -> str:
     """What is filtered in a container's network, without counters; the engine's own rules are for its DNS."""
     tables = ("run", "--rm", "--network", f"container:{container}", *NETWORK)
-    told = engine.docker(*tables, "--entrypoint", "iptables-save", images.tool(IMAGE).tag, "-t", "filter")
+    told = engine.docker(*tables, "--entrypoint", "iptables-save", netfault(), "-t", "filter")
     lines = (line.partition("] ")[2] or line for line in told.splitlines() if not line.startswith("#"))
     return "\n".join(line.partition(" [")[0] for line in lines)
 

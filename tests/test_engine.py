@@ -78,6 +78,16 @@ def test_what_docker_refuses_is_one_line(scripted: Script) -> None:
     assert caught.value.message == "docker ps failed: Error: no such thing"
 
 
+@pytest.mark.parametrize(
+    "advice", ["Run 'docker run --help' for more information", "See 'docker run --help'."]
+)
+def test_an_advice_to_read_help_is_not_what_went_wrong(scripted: Script, advice: str) -> None:
+    scripted(f'echo "docker: no such image" >&2; echo >&2; echo "{advice}" >&2; exit 125')
+
+    with pytest.raises(EngineError, match=r"^docker run failed: docker: no such image$"):
+        engine.docker("run", "x")
+
+
 def test_an_image_reads_a_text_without_a_network_and_ends(scripted: Script) -> None:
     log = scripted('echo "$@"; cat; exit 1')
 
