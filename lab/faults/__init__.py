@@ -5,14 +5,15 @@
     inverse.py     what undoes one, as data        journal.py    where that is written down before
     limit.py       the process that undoes it when its time is up, whoever was killed
     victims.py     whom it hits        probes.py    whether something answers, and how quickly
-    containers.py  sidecar.py  link.py    what several faults have in common
+    containers.py  sidecar.py  link.py  topics.py    what several faults have in common
+    packets.py  disk.py  topic_limit.py    what undoes a partition, a full disk, a limit of records
 
 Each other file is one fault.
 """
 
 from typing import Final
 
-from lab.faults.contract import Injected, heal, inject
+from lab.faults.contract import Injected, heal, inject, undo, wait_until_in_sync
 from lab.faults.cut_link import CutLink
 from lab.faults.delete_records import DeleteRecords
 from lab.faults.disk_full import DiskFull
@@ -75,4 +76,6 @@ __all__ = [
     "inject",
     "open_entries",
     "spans",
+    "undo",
+    "wait_until_in_sync",
 ]

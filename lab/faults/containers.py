@@ -88,6 +88,10 @@ def names(boxes: list[Box]) -> str:
     return ", ".join(box.service for box in boxes)
 
 
+def start_again(boxes: list[Box]) -> "StartAgain":
+    return StartAgain(containers=tuple(box.id for box in boxes))
+
+
 @dataclass(frozen=True, kw_only=True)
 class StartAgain(Inverse):
     """Start containers that have ended, and wake up those that are paused."""

@@ -8,7 +8,8 @@ from lab.faults import journal
 from lab.faults.fault import Act, Fault, FaultNotObserved, Ground, Mark
 from lab.faults.journal import Entry
 from lab.faults.limit import Limit
-from lab.wait import ISR_FULL_S, NotYet, wait_until
+from lab.interruption import uninterruptible
+from lab.wait import ISR_FULL_S, NotYet, TimedOut, wait_until
 
 LONGEST_S: Final = 86_400.0
 
@@ -24,6 +25,15 @@ class Injected:
     @property
     def id(self) -> str:
         return self.entry.id
+
+    def make(self) -> None:
+        """Nobody heals it meanwhile, and no Ctrl-C leaves it half done: healed too early, it would stay."""
+        with uninterruptible(), self.entry.held():
+            self._require_in_force()
+            try:
+                self._act.inject()
+            except TimedOut as error:
+                raise FaultNotObserved(f"{self.what}: {error.message}", error.hint) from error
 
     def prove(self) -> str:
         """That it is in force, still; a fault that its time limit has undone is not."""
@@ -43,7 +53,7 @@ class Injected:
         """Undo it, prove that, and wait until the clusters have all their replicas again."""
         by = self.entry.heal(who) or "the lab is gone"
         self._limit.end()
-        wait_until_in_sync(self._lab)
+        _settle(self._lab)
         return by
 
     def leave(self) -> None:
@@ -79,20 +89,44 @@ def inject(lab: Ground, fault: Fault, *, limit_s: float) -> Injected:
         raise
     injected = Injected(lab, act, entry, limit, limit_s)
     try:
-        act.inject()
+        injected.make()
         injected.prove()
-    except BaseException:
-        injected.heal("not proved")
+    except BaseException as error:
+        with uninterruptible():
+            try:
+                injected.heal("not proved")
+            except LabError as left:  # the time limit goes on trying; what went wrong first is told
+                error.add_note(f'fault "{act.what}" is not undone: {left}')
         raise
     return injected
 
 
 def heal(lab: Ground, who: str) -> list[tuple[Entry, str]]:
-    """Undo every fault of a lab that may be in force, the last one first."""
-    healed = [(entry, by) for entry in reversed(journal.open_entries(lab.name)) if (by := entry.heal(who))]
+    """Undo every fault of a lab that may be in force, and wait until the clusters are whole again."""
+    healed = undo(lab.name, who)
     if healed:
-        wait_until_in_sync(lab)
+        _settle(lab)
     return healed
+
+
+def undo(lab: str, who: str) -> list[tuple[Entry, str]]:
+    """The last one first. One that cannot be undone does not keep the others from it; then its error."""
+    healed, failed = [], []
+    for entry in reversed(journal.open_entries(lab)):
+        try:
+            if by := entry.heal(who):
+                healed.append((entry, by))
+        except LabError as error:
+            failed.append(LabError(f"{entry.what} is not undone: {error.message}", error.hint))
+    if failed:
+        raise failed[0]
+    return healed
+
+
+def _settle(lab: Ground) -> None:
+    """Unless another fault is in force, which may be what keeps replicas away."""
+    if not journal.open_entries(lab.name):
+        wait_until_in_sync(lab)
 
 
 def wait_until_in_sync(lab: Ground) -> None:

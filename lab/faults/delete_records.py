@@ -6,6 +6,7 @@ from typing import ClassVar
 from lab.errors import BadInput
 from lab.faults.fault import FaultNotObserved, Ground, Mark
 from lab.faults.inverse import Nothing
+from lab.faults.topics import require_topic
 from lab.kafka import Cluster, Offsets
 
 
@@ -23,6 +24,7 @@ class DeleteRecords:
 
     def check(self, lab: Ground, mark: Mark) -> "Deleting":
         cluster = lab.cluster(self.cluster)
+        require_topic(cluster, self.topic)
         now = cluster.offsets(self.topic)
         wanted = {p: o.end if self.before is None else min(self.before, o.end) for p, o in now.items()}
         stops = {p: stop for p, stop in wanted.items() if stop > now[p].start}

@@ -1,23 +1,19 @@
 """A full disk: a broker can write no more, and gives up. Only a disk that is bounded, and the lab's own."""
 
-import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from lab import engine, images
 from lab.engine import EngineError
 from lab.errors import BadInput
 from lab.faults import containers
-from lab.faults.containers import Box, StartAgain
+from lab.faults.containers import Box
+from lab.faults.disk import FILLER, Free, bounded_disk
 from lab.faults.fault import FaultNotObserved, Ground, Mark
-from lab.faults.inverse import Inverse
-from lab.faults.sidecar import DISK, IMAGE, Sidecar
+from lab.faults.sidecar import IMAGE
 from lab.faults.victims import Victim
 from lab.wait import FAULT_SHOWS_S, NotYet, wait_until
 
-_FILE: Final = ".lab-filler"
-_SIZE: Final = re.compile(r"(?:^|,)size=(\d+)m(?:,|$)")
-_LARGEST_MIB: Final = 2048
 _COMPLAINT: Final = "No space left on device"
 
 
@@ -38,7 +34,7 @@ class DiskFull:
                 f"{len(boxes)} services are hit: {containers.names(boxes)}", "fill one disk at a time"
             )
         box = boxes[0]
-        volume, size_mib = _bounded_disk(box)
+        volume, size_mib = bounded_disk(box)
         inverse = Free(
             project=lab.project.name,
             fault=mark.id,
@@ -48,44 +44,6 @@ class DiskFull:
             container=box.id,
         )
         return Filling(box, inverse, mark, _complaints(box))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Free(Inverse):
-    """Remove the one file that fills a disk, and start the broker that gave up."""
-
-    project: str
-    fault: str
-    image: str
-    volume: str
-    size_mib: int
-    container: str
-
-    @property
-    def sidecar(self) -> Sidecar:
-        # What is written to a disk in memory counts as the memory of whoever writes it.
-        memory = ("--memory", f"{self.size_mib + 32}m")
-        return Sidecar(
-            name=f"{self.project}-fault-{self.fault}",
-            project=self.project,
-            fault=self.fault,
-            image=self.image,
-            rights=(*DISK, *memory, "--volume", f"{self.volume}:/disk"),
-        )
-
-    def undo(self) -> None:
-        if not _is_there(self.volume):
-            return
-        self.sidecar.end()
-        self.sidecar.once("free", f"/disk/{_FILE}")
-        self._again.undo()
-
-    def prove(self) -> str:
-        return self._again.prove()
-
-    @property
-    def _again(self) -> StartAgain:
-        return StartAgain(containers=(self.container,))
 
 
 @dataclass(frozen=True)
@@ -100,7 +58,7 @@ class Filling:
         return f"disk full of {self.box.service}"
 
     def inject(self) -> None:
-        self.inverse.sidecar.start(["fill", f"/disk/{_FILE}", f"{self.mark.limit_s:.0f}"], says="full")
+        self.inverse.sidecar.start(["fill", FILLER, f"{self.mark.limit_s:.0f}"], says="full")
 
     def prove(self) -> str:
         def observe() -> str | NotYet:
@@ -118,40 +76,12 @@ class Filling:
 
     def _free_bytes(self) -> int:
         try:
-            return int(self.inverse.sidecar.ask("df", "--output=avail", "/disk").split()[-1])
+            return int(
+                self.inverse.sidecar.ask("df", "--block-size=1", "--output=avail", "/disk").split()[-1]
+            )
         except EngineError as error:
             raise FaultNotObserved(f"what fills the disk is gone: {error.message}") from error
 
 
 def _complaints(box: Box) -> int:
     return engine.logs(box.id).count(_COMPLAINT)
-
-
-def _bounded_disk(box: Box) -> tuple[str, int]:
-    """A service's volume in memory, of a size that is known: never a disk of the host's."""
-    (found,) = engine.inspect([box.id])
-    for mount in found["Mounts"]:
-        if mount.get("Type") == "volume" and mount.get("RW"):
-            (volume,) = engine.inspect([mount["Name"]])
-            if size := _size_mib(volume):
-                return mount["Name"], size
-    raise BadInput(
-        f'service "{box.service}" has no disk of a bounded size',
-        'in topology "resilience" kafka-target-3 has one',
-    )
-
-
-def _size_mib(volume: dict[str, Any]) -> int | None:
-    options = volume.get("Options") or {}
-    size = _SIZE.search(options.get("o", ""))
-    if options.get("type") != "tmpfs" or size is None or int(size[1]) > _LARGEST_MIB:
-        return None
-    return int(size[1])
-
-
-def _is_there(volume: str) -> bool:
-    try:
-        engine.inspect([volume])
-    except EngineError:
-        return False
-    return True

@@ -4,8 +4,9 @@
                                            {"event": "proved", by, at}   at its begin, and at its end
                                            {"event": "healed", by, who, at}
 
-A file without "healed" is a fault that may be in force. Whoever heals holds the file's lock, so that of the
-process that made the fault, its time limit and `lab fault heal` only one does it, and the others see it done.
+A file without "healed" is a fault that may be in force. Whoever makes or heals it holds the file's lock, so
+that of the process that makes the fault, its time limit and `lab fault heal` only one is at work, and the
+others see it done.
 The journal goes with the lab: `down` removes all that a fault can have left.
 """
 
@@ -58,9 +59,13 @@ class Entry:
         return entry
 
     def write(self, event: str, **said: Any) -> None:
+        """On a line of its own, also behind one whose writer was killed in the midst of it."""
         line = json.dumps({"event": event, "at": round(time.time(), 6), **said}) + "\n"
-        with self.path.open("a") as file:
-            file.write(line)
+        with self.path.open("ab+") as file:
+            if size := file.seek(0, os.SEEK_END):
+                file.seek(size - 1)
+                line = line if file.read(1) == b"\n" else "\n" + line
+            file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -75,7 +80,7 @@ class Entry:
             try:
                 found.append(json.loads(line))
             except ValueError:  # the process that wrote it was killed
-                break
+                continue
         return found
 
     @property
@@ -106,7 +111,7 @@ class Entry:
 
     def heal(self, who: str) -> str | None:
         """Undo it and prove that, unless that was done; what proved it, now or then. None: it is gone."""
-        with self._locked() as there:
+        with self.held() as there:
             if not there or (opened := self.opened) is None:
                 return None
             for event in self.events():
@@ -119,7 +124,8 @@ class Entry:
             return by
 
     @contextmanager
-    def _locked(self) -> Iterator[bool]:
+    def held(self) -> Iterator[bool]:
+        """Nobody else makes or heals it meanwhile; whether it is there."""
         try:
             file = self.path.open("r+")
         except FileNotFoundError:

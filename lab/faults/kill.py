@@ -36,7 +36,7 @@ class Killing:
 
     @property
     def inverse(self) -> StartAgain:
-        return StartAgain(containers=tuple(box.id for box in self.boxes))
+        return containers.start_again(self.boxes)
 
     def inject(self) -> None:
         engine.docker("kill", "--signal", "KILL", *(box.id for box in self.boxes))

@@ -14,7 +14,6 @@ from lab.faults.journal import Entry
 from lab.wait import every
 
 _LOOKS_EVERY_S: Final = 0.5
-_TRIES: Final = 20
 _TRIES_EVERY_S: Final = 15.0
 READY: Final = "watching"
 WHO: Final = "time limit"
@@ -27,7 +26,7 @@ class Limit:
         log = entry.path.with_suffix(".log")
         with log.open("w") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "lab.faults", str(entry.path), str(limit_s)],
+                [sys.executable, "-m", "lab.faults", str(entry.path.absolute()), str(limit_s)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -54,15 +53,19 @@ class Limit:
 
 
 def keep(entry: Entry, limit_s: float) -> str | None:
-    """Look until the fault is healed or gone, or heal it when the time is up; what proved it then."""
+    """Look until the fault is healed or gone, or heal it when the time is up; what proved it then.
+
+    An engine that is gone for hours may come back, and the fault with it: there is no last try.
+    """
     for _ in every(_LOOKS_EVERY_S, for_s=limit_s):
         if not entry.is_open:
             return None
-    for tried in every(_TRIES_EVERY_S):
+    told = ""
+    for _ in every(_TRIES_EVERY_S):
         try:
             return entry.heal(WHO)
         except LabError as error:
-            if tried >= _TRIES:
-                raise
-            entry.write("not healed", why=error.message, who=WHO)
+            if error.message != told:
+                entry.write("not healed", why=error.message, who=WHO)
+            told = error.message
     return None

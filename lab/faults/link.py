@@ -154,7 +154,7 @@ class SwitchOn(Inverse):
         def observe() -> str | NotYet:
             with Toxiproxy(self.url) as toxiproxy:
                 there = toxiproxy.proxies()
-            off = [proxy for proxy in self.proxies if not there[proxy].enabled]
+            off = [proxy for proxy in self.proxies if proxy not in there or not there[proxy].enabled]
             return NotYet(f"off: {', '.join(off)}") if off else f"{len(self.proxies)} proxies are on"
 
         return wait_until(observe, timeout_s=FAULT_SHOWS_S, what="the proxies are on", pause_s=0.2)

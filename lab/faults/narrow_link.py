@@ -28,10 +28,10 @@ class NarrowLink:
     broker: str | None = None
 
     def check(self, lab: Ground, mark: Mark) -> Poisoned:
-        if not 1 <= self.rate_kb_per_s <= 10_000:
+        if not 4 <= self.rate_kb_per_s <= 10_000:
             raise BadInput(
                 f"{self.rate_kb_per_s} KB/s cannot be proved",
-                "from 1 to 10000: what is faster, this host may not be itself",
+                "from 4 to 10000: what is slower takes minutes, what is faster this host may not be itself",
             )
         link = link_to(lab, self.cluster, self.broker)
         toxics = tuple(

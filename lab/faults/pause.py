@@ -48,7 +48,7 @@ class Pausing:
 
     @property
     def inverse(self) -> StartAgain:
-        return StartAgain(containers=tuple(box.id for box in self.boxes))
+        return containers.start_again(self.boxes)
 
     def inject(self) -> None:
         engine.docker("pause", *(box.id for box in self.boxes))

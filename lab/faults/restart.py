@@ -36,7 +36,7 @@ class Restarting:
 
     @property
     def inverse(self) -> StartAgain:
-        return StartAgain(containers=tuple(box.id for box in self.boxes))
+        return containers.start_again(self.boxes)
 
     def inject(self) -> None:
         ids = [box.id for box in self.boxes]

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from lab.errors import BadInput, LabError, nearest
 from lab.faults.fault import Ground
+from lab.faults.topics import require_topic
 from lab.topology import interpolate
 
 _LEADER_ID: Final = re.compile(r"^LeaderId:\s*(\d+)", re.MULTILINE)
@@ -41,6 +42,8 @@ class Services:
     def services(self, lab: Ground) -> tuple[str, ...]:
         for name in self.names:
             lab.require_service(name)
+        if twice := [name for name in self.names if self.names.count(name) > 1]:
+            raise BadInput(f'service "{twice[0]}" is named twice', "name each once")
         return self.names
 
     def __str__(self) -> str:
@@ -56,7 +59,10 @@ class Leader:
     partition: int = 0
 
     def services(self, lab: Ground) -> tuple[str, ...]:
-        address = lab.cluster(self.cluster).leader(self.topic, self.partition)
+        cluster = lab.cluster(self.cluster)
+        if self.partition >= (count := require_topic(cluster, self.topic).partitions):
+            raise BadInput(f'topic "{self.topic}" has no partition {self.partition}', f"it has {count}")
+        address = cluster.leader(self.topic, self.partition)
         return (_broker_at(lab, self.cluster, address),)
 
     def __str__(self) -> str:
@@ -75,8 +81,10 @@ class Controller:
         if "KAFKA_PROCESS_ROLES" not in environment:  # ZooKeeper: brokers tell it with their metadata
             return (_broker_at(lab, self.cluster, lab.cluster(self.cluster).controller()),)
         asked = lab.topology.bootstrap(self.cluster, listener="INTERNAL", ports=lab.ports)
+        at_work = [c.service for c in lab.containers() if c.service in brokers and c.state == "running"]
         told = lab.project.run_in(
-            brokers[0], ["kafka-metadata-quorum", "--bootstrap-server", asked, "describe", "--status"]
+            next(iter(at_work), brokers[0]),
+            ["kafka-metadata-quorum", "--bootstrap-server", asked, "describe", "--status"],
         )
         if (found := _LEADER_ID.search(told)) is None:
             raise LabError(f'cluster "{self.cluster}" has no controller', 'see "lab status"')

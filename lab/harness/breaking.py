@@ -23,8 +23,8 @@ def inject(lab: Parts, fault: Fault, *, limit_s: float, run: Run) -> Injected:
     """Make a fault and prove it, once what it runs in has been built."""
     from lab import faults
 
-    if not lab.topology.services:
-        raise BadInput(f'lab "{lab.name}" has no containers', "faults hit what the lab has started")
+    if not lab.topology.services or lab.topology.roles.external:
+        raise BadInput(f'lab "{lab.name}" did not start its clusters', "faults hit what the lab has started")
     for image in {*fault.images}:
         if not (tool := images.tool(image)).is_current():
             with run.step(f"build image {tool.tag}") as step:
@@ -69,11 +69,23 @@ def heal(lab: Parts, who: str) -> list[dict[str, Any]]:
         return [{"id": e.id, "what": e.what, "proof": by} for e, by in faults.heal(lab, who)]
 
 
-def heal_before_up(lab: Parts, run: Run) -> None:
-    """A lab is not brought into shape around a fault."""
-    if _were_any(lab.name) and _open(lab.name):
-        with run.step("heal faults") as step:
-            step.note = ", ".join(found["what"] for found in heal(lab, "lab up"))
+@contextmanager
+def healed_around(lab: Parts, run: Run) -> Iterator[None]:
+    """A lab is not brought into shape around a fault; what only a running one lets undo is undone then."""
+    from lab import faults
+
+    if not _were_any(lab.name) or not _open(lab.name):
+        yield
+        return
+    with run.step("heal faults") as step, uninterruptible():
+        try:
+            step.note = ", ".join(entry.what for entry, _ in faults.undo(lab.name, "lab up"))
+        except LabError as error:
+            step.note = error.message
+    yield
+    with run.step("what was broken is whole again") as step:
+        step.note = ", ".join(found["what"] for found in heal(lab, "lab up"))
+        faults.wait_until_in_sync(lab)
 
 
 def spans(lab: str, series: dict[str, list[list[int]]]) -> list[dict[str, Any]]:

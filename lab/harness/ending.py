@@ -1,7 +1,7 @@
 """A lab goes away: brought down, pruned, or abandoned since it did not come up, its evidence saved before."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from lab import engine, leases, monitoring, topology
 from lab.engine import EngineError, Removed
@@ -105,5 +105,6 @@ def save_evidence(lab: Parts, run: Run) -> None:
 def _noting(run: Run, name: str) -> Iterator[None]:
     try:
         yield
-    except LabError as error:
-        run.save(f"{name}.missing", f"{error.message}\n")
+    except (LabError, OSError) as error:  # a full disk may be why the lab did not come up
+        with suppress(OSError):
+            run.save(f"{name}.missing", f"{error}\n")

@@ -101,14 +101,15 @@ class Lab(Parts):
                 lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
                 monitoring.write(name, chosen)
                 renewed = security.write(name, chosen).renewed
-                breaking.heal_before_up(lab, run)
-                coming.start(lab, run, wish.timeout_s)
-                if ran:
-                    coming.restart(lab, run, renewed, wish.timeout_s)
+                with breaking.healed_around(lab, run):
+                    coming.start(lab, run, wish.timeout_s)
+                    if ran:
+                        coming.restart(lab, run, renewed, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
                 run.close("up", ports=dict(lab.ports))
             except BaseException as error:
-                raise ending.abandon(name, lab, run, error, keep=wish.keep or ran) from error
+                # what was there before may hold records that somebody wants, however this ended
+                raise ending.abandon(name, lab, run, error, keep=wish.keep or bool(before)) from error
         return lab
 
     @classmethod

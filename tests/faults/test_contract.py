@@ -1,6 +1,9 @@
 """Every fault goes through the same steps, in their order, and is undone whatever happens."""
 
+import signal
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -182,6 +185,93 @@ def test_open_faults_are_healed_the_last_one_first(lab: FakeLab) -> None:
 
     assert [(entry.id, by) for entry, by in healed] == [(second.id, "undone"), (first.id, "undone")]
     assert contract.heal(lab, "by hand") == []
+
+
+def test_one_that_cannot_be_healed_does_not_keep_the_others_from_it(
+    lab: FakeLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = contract.inject(lab, Trial(doing=Doing(what="first")), limit_s=60)
+    second = contract.inject(lab, Trial(doing=Doing(what="second")), limit_s=60)
+    heal = Entry.heal
+
+    def unless_second(self: Entry, who: str) -> str | None:
+        if self == second.entry:
+            raise LabError("the link does not answer", "start it")
+        return heal(self, who)
+
+    monkeypatch.setattr(Entry, "heal", unless_second)
+
+    with pytest.raises(LabError, match=r"^second is not undone: the link does not answer$"):
+        contract.heal(lab, "by hand")
+    assert open_entries("a") == [second.entry]
+    assert not first.entry.is_open
+
+
+def test_while_another_fault_is_in_force_nobody_waits_for_replicas(lab: FakeLab) -> None:
+    first = contract.inject(lab, Trial(doing=Doing()), limit_s=60)
+    second = contract.inject(lab, Trial(doing=Doing()), limit_s=60)
+
+    STEPS.clear()
+    second.heal("me")
+    assert UNDONE[:3] == STEPS
+    first.heal("me")
+    assert STEPS[3:] == UNDONE
+
+
+def test_what_was_healed_before_it_was_made_is_not_made(
+    lab: FakeLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its limit was short, or somebody healed all that was open."""
+
+    class AtOnce:
+        def __init__(self, entry: Entry, limit_s: float) -> None:
+            entry.heal("time limit")
+
+        def end(self) -> None: ...
+
+    monkeypatch.setattr(contract, "Limit", AtOnce)
+
+    with pytest.raises(FaultNotObserved, match="was undone by somebody else"):
+        contract.inject(lab, Trial(doing=Doing()), limit_s=60)
+    assert not any(step.startswith("inject") for step in STEPS)
+
+
+def test_nobody_heals_while_it_is_made(lab: FakeLab) -> None:
+    doing, healer = Doing(), ThreadPoolExecutor(1)
+    healed: list[Future[str | None]] = []
+
+    def inject() -> None:
+        (entry,) = open_entries("a")
+        healed.append(healer.submit(entry.heal, "somebody"))
+        with pytest.raises(TimeoutError):
+            healed[0].result(0.2)
+        STEPS.append("made")
+
+    doing.inject = inject  # type: ignore[method-assign]
+
+    with suppress(FaultNotObserved):  # it may be gone before it is looked at
+        contract.inject(lab, Trial(doing=doing), limit_s=60)
+    assert healed[0].result(10) == "undone"
+    assert STEPS.index("made") < STEPS.index("undo it")
+
+
+def test_no_interruption_ends_it_half_done(lab: FakeLab) -> None:
+    doing = Doing()
+    doing.inject = lambda: signal.raise_signal(signal.SIGINT)  # type: ignore[method-assign]
+
+    assert contract.inject(lab, Trial(doing=doing), limit_s=60).proof == "seen"
+
+
+def test_what_does_not_show_in_time_is_not_observed(lab: FakeLab) -> None:
+    doing = Doing()
+
+    def inject() -> None:
+        raise TimedOut("not reached in 30 s: sidecar says dropping")
+
+    doing.inject = inject  # type: ignore[method-assign]
+
+    with pytest.raises(FaultNotObserved, match=r"^test: not reached in 30 s"):
+        contract.inject(lab, Trial(doing=doing), limit_s=60)
 
 
 @pytest.mark.parametrize("limit_s", [0, -1, 86_401])

@@ -4,7 +4,7 @@ import pytest
 
 from lab.errors import BadInput
 from lab.faults import DeleteRecords, FaultNotObserved
-from lab.kafka import Offsets
+from lab.kafka import Layout, Offsets
 from tests.faults.conftest import MARK, FakeLab
 
 
@@ -14,6 +14,9 @@ class Cluster:
     def __init__(self) -> None:
         self.now = {0: Offsets(start=0, end=10), 1: Offsets(start=4, end=4)}
         self.deaf = False
+
+    def layout(self) -> dict[str, Layout]:
+        return {"orders": Layout(partitions=2, replicas=1, leaderless=0)}
 
     def offsets(self, topic: str) -> dict[int, Offsets]:
         return dict(self.now)
@@ -53,3 +56,8 @@ def test_records_that_are_still_there_were_not_deleted(lab: FakeLab, cluster: Cl
 def test_nothing_to_delete_is_refused(lab: FakeLab, cluster: Cluster) -> None:
     with pytest.raises(BadInput, match='"orders" has no records to delete'):
         DeleteRecords(cluster="source", topic="orders", before=0).check(lab, MARK)
+
+
+def test_a_topic_that_is_not_there_is_refused(lab: FakeLab, cluster: Cluster) -> None:
+    with pytest.raises(BadInput, match='cluster "source" has no topic "order"'):
+        DeleteRecords(cluster="source", topic="order").check(lab, MARK)

@@ -6,18 +6,34 @@ import pytest
 
 from lab.errors import LabError
 from lab.faults.containers import StartAgain
-from lab.faults.disk_full import Free
+from lab.faults.disk import Free
 from lab.faults.inverse import Inverse, Nothing, decode, encode
 from lab.faults.link import Clear, SwitchOn
-from lab.faults.partition import Rejoin
-from lab.faults.refuse_records import RestoreLimit
+from lab.faults.packets import Rejoin
+from lab.faults.recreate_topic import CreateAgain
+from lab.faults.topic_limit import RestoreLimit
 
 INVERSES = [
     StartAgain(containers=("a", "b")),
     Nothing(why="gone"),
     Clear(url="http://127.0.0.1:1", proxies=("a",), toxics=("t", "u")),
     SwitchOn(url="http://127.0.0.1:1", proxies=("a",)),
-    Rejoin(project="p", fault="f", image="i", containers=("a",), doors=(("10.0.0.1", "9092"),)),
+    Rejoin(
+        project="p",
+        fault="f",
+        image="i",
+        containers=("a",),
+        others=("b",),
+        doors=(("10.0.0.1", "9092"),),
+    ),
+    CreateAgain(
+        alias="source",
+        bootstrap="127.0.0.1:1",
+        topic="t",
+        partitions=2,
+        replicas=1,
+        configs=(("retention.ms", "7"),),
+    ),
     Free(project="p", fault="f", image="i", volume="v", size_mib=192, container="c"),
     RestoreLimit(alias="source", bootstrap="127.0.0.1:1", topic="t", value=None),
 ]

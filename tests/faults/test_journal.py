@@ -66,6 +66,8 @@ def test_a_later_line_that_is_torn_changes_nothing() -> None:
         file.write('{"event": "heal')
 
     assert entry.is_open
+    entry.heal("me")
+    assert not entry.is_open
 
 
 class Broken(Nothing):

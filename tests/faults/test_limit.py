@@ -64,6 +64,32 @@ def test_healing_is_tried_again(entry: Entry, monkeypatch: pytest.MonkeyPatch) -
     assert [event["event"] for event in entry.events()] == ["opened", "not healed", "healed"]
 
 
+def test_there_is_no_last_try(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = iter(range(50))
+
+    def after_fifty(self: Entry, who: str) -> str | None:
+        if next(tries, None) is not None:
+            raise LabError("the engine does not answer")
+        return "at last"
+
+    monkeypatch.setattr(Entry, "heal", after_fifty)
+    monkeypatch.setattr(limit, "_TRIES_EVERY_S", 0.001)
+    monkeypatch.setattr(limit, "_LOOKS_EVERY_S", 0.01)
+
+    assert keep(entry, 0.02) == "at last"
+    assert [event["event"] for event in entry.events()] == ["opened", "not healed"]  # said once
+
+
+def test_the_state_may_be_named_by_a_relative_path(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(entry.path.parents[1])
+    relative = Entry(entry.path.relative_to(entry.path.parents[1]))
+
+    started = Limit(relative, 0.1)
+
+    wait_until(lambda: not entry.is_open or NotYet("open"), timeout_s=30, what="healed by its limit")
+    started.end()
+
+
 def test_a_process_that_does_not_start_is_an_error(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit, "READY", "something else")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.engine import EngineError
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.faults import Brokers, FaultNotObserved, FaultNotPossible, Partition, Service, Workers
 from tests.faults.conftest import MARK, Engine, FakeLab
 
@@ -148,11 +148,39 @@ def test_a_container_that_ended_took_its_rules_with_it(lab: FakeLab, fake_engine
     assert act.inverse.prove() == "the containers that had rules have ended"
 
 
-def test_a_kernel_that_cannot_is_found_before_anything_is_done(lab: FakeLab, fake_engine: Engine) -> None:
+def test_rules_that_are_left_are_not_healed(lab: FakeLab, fake_engine: Engine) -> None:
+    act = PARTITION.check(lab, MARK)
+    act.inject()
+    fake_engine.answers["rules"] = lambda _: "-A OUTPUT -j LABFAULT-f0\n"
+
+    with pytest.raises(LabError, match="packets are still dropped: -A OUTPUT -j LABFAULT-f0"):
+        act.inverse.prove()
+
+
+def test_whom_the_other_side_has_lost_meanwhile_need_not_be_reached(
+    lab: FakeLab, fake_engine: Engine, targets: list[str]
+) -> None:
+    act = PARTITION.check(lab, MARK)
+    act.inject()
+    fake_engine.boxes["kafka-target-1"].state = "exited"
+    fake_engine.boxes["kafka-target-2"].address = "10.0.0.99"  # started again, elsewhere
+    reaching(fake_engine, *targets[:2])
+
+    assert act.inverse.prove() == f"no rule is left, {targets[2]}:9094 reached"
+
+
+def test_an_engine_that_fails_says_nothing_of_the_kernel(lab: FakeLab, fake_engine: Engine) -> None:
     def fail(_: tuple[str, ...]) -> str:
-        raise EngineError("docker run failed: iptables: Failed to initialize nft")
+        raise EngineError("docker run failed: no such image")
 
     fake_engine.answers["try"] = fail
+
+    with pytest.raises(EngineError, match="no such image"):
+        PARTITION.check(lab, MARK)
+
+
+def test_a_kernel_that_cannot_is_found_before_anything_is_done(lab: FakeLab, fake_engine: Engine) -> None:
+    fake_engine.answers["try"] = lambda _: "iptables: Failed to initialize nft\n"
 
     with pytest.raises(FaultNotPossible) as caught:
         PARTITION.check(lab, MARK)

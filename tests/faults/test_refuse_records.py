@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from lab.errors import BadInput
-from lab.faults import FaultNotObserved, RefuseRecords, probes, refuse_records
+from lab.faults import FaultNotObserved, RefuseRecords, probes, topic_limit
 from lab.faults.probes import Answer
-from lab.faults.refuse_records import KEY, Refusing
-from lab.kafka import TopicConfig
+from lab.faults.refuse_records import Refusing
+from lab.faults.topic_limit import KEY
+from lab.kafka import Layout, TopicConfig
 from tests.faults.conftest import MARK, FakeLab
 
 SILENT = "127.0.0.1:3"  # a broker that stands still, and is not missed yet
@@ -30,6 +31,9 @@ class Cluster:
     def brokers(self) -> list[str]:
         return ["127.0.0.1:1", "127.0.0.1:2", SILENT]
 
+    def layout(self) -> dict[str, Layout]:
+        return {"orders": Layout(partitions=1, replicas=1, leaderless=0)}
+
     def has_topic(self, topic: str) -> bool:
         return topic == "orders"
 
@@ -49,7 +53,7 @@ class Cluster:
 def cluster(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     monkeypatch.setattr(Cluster, "own", None)
     monkeypatch.setattr(Cluster, "late", ("", 0))
-    monkeypatch.setattr(refuse_records, "Cluster", Cluster)
+    monkeypatch.setattr(topic_limit, "Cluster", Cluster)
     monkeypatch.setattr(probes, "ask_all", answers)
     lab.clusters["target"] = cluster = Cluster()
     return cluster
@@ -114,6 +118,11 @@ def test_a_limit_that_somebody_has_changed_is_not_ours(lab: FakeLab, monkeypatch
 def test_a_limit_that_refuses_nothing_more_is_refused(lab: FakeLab, max_bytes: int) -> None:
     with pytest.raises(BadInput, match="no new limit"):
         RefuseRecords(cluster="target", topic="orders", max_bytes=max_bytes).check(lab, MARK)
+
+
+def test_a_topic_that_is_not_there_is_refused(lab: FakeLab) -> None:
+    with pytest.raises(BadInput, match='cluster "target" has no topic "order"'):
+        RefuseRecords(cluster="target", topic="order", max_bytes=2000).check(lab, MARK)
 
 
 def test_a_cluster_with_a_login_is_refused(lab: FakeLab, cluster: Any) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from lab.errors import BadInput, LabError
 from lab.faults import Brokers, Controller, Leader, Service, Services, Victim, WorkerOf, Workers, victims
+from lab.kafka import Layout
 from lab.mm2_status import Status
-from tests.faults.conftest import FakeLab
+from tests.faults.conftest import Engine, FakeLab
 
 TEXTS: dict[str, Victim] = {
     "kafka-source-1": Service("kafka-source-1"),
@@ -36,6 +37,11 @@ def test_what_names_nobody_is_refused(text: str) -> None:
 
 
 class Cluster:
+    alias = "source"
+
+    def layout(self) -> dict[str, Layout]:
+        return {"orders": Layout(partitions=2, replicas=3, leaderless=0)}
+
     def leader(self, topic: str, partition: int) -> str:
         return {("orders", 0): "127.0.0.1:19093"}.get((topic, partition), "127.0.0.1:1")
 
@@ -48,10 +54,37 @@ def test_a_leader_is_found_by_the_address_that_it_advertises(lab: FakeLab) -> No
         Leader(cluster="source", topic="orders", partition=1).services(lab)
 
 
+@pytest.mark.parametrize(
+    ("topic", "partition", "message"),
+    [("order", 0, 'cluster "source" has no topic "order"'), ("orders", 2, '"orders" has no partition 2')],
+)
+def test_a_partition_that_is_not_there_has_no_leader(
+    lab: FakeLab, topic: str, partition: int, message: str
+) -> None:
+    lab.clusters["source"] = Cluster()
+
+    with pytest.raises(BadInput, match=message):
+        Leader(cluster="source", topic=topic, partition=partition).services(lab)
+
+
+def test_a_service_is_named_once(lab: FakeLab) -> None:
+    with pytest.raises(BadInput, match='"kafka-source-1" is named twice'):
+        Services(("kafka-source-1", "kafka-source-1")).services(lab)
+
+
 def test_the_controller_is_the_leader_of_the_quorum(lab: FakeLab) -> None:
     lab.project.told = "ClusterId:   c291cmNl\nLeaderId:               3\nLeaderEpoch: 4\n"
 
     assert Controller("target").services(lab) == ("kafka-target-3",)
+
+
+def test_a_quorum_is_asked_through_a_node_that_is_at_work(lab: FakeLab, fake_engine: Engine) -> None:
+    lab.project.told = "LeaderId: 3\n"
+    fake_engine.boxes["kafka-target-1"].state = "exited"
+
+    Controller("target").services(lab)
+
+    assert lab.project.asked == ["kafka-target-2"]
 
 
 def test_a_quorum_without_a_leader_is_an_error(lab: FakeLab) -> None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from lab import faults, images
+from lab import faults, images, topology
 from lab.errors import BadInput, LabError
 from lab.faults import Entry, FaultNotObserved
 from lab.faults.inverse import Nothing
@@ -149,16 +149,47 @@ def test_verifying_waits_until_nothing_is_in_force(lab: Lab) -> None:
     assert caught.value.hint == '"lab fault heal --name a" undoes it'
 
 
+@pytest.fixture
+def in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    for home in ("lab.faults", "lab.faults.contract"):
+        monkeypatch.setattr(f"{home}.wait_until_in_sync", lambda _: None)
+
+
+@pytest.mark.usefixtures("in_sync")
 def test_up_heals_before_it_starts_anything(lab: Lab, fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = open_fault()
     seen: list[bool] = []
     monkeypatch.setattr(fake, "starting", lambda: seen.append(entry.is_open))
-    monkeypatch.setattr("lab.faults.contract.wait_until_in_sync", lambda _: None)
 
     Lab.up(Wish(topology="basic-mirror", name="a"))
 
     assert seen == [False]
     assert entry.events()[-1]["who"] == "lab up"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnceItRuns(Nothing):
+    """Undone only by services that are up, as a link's toxics are."""
+
+    up: ClassVar[bool] = False
+
+    def undo(self) -> None:
+        if not self.up:
+            raise LabError("the link does not answer")
+
+
+@pytest.mark.usefixtures("in_sync")
+def test_up_heals_what_only_a_running_lab_lets_heal(
+    lab: Lab, fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inverse = OnceItRuns(why="a test")
+    entry = Entry.open("a", new_id(), what="slow link", settings={}, inverse=inverse, limit_s=9)
+    monkeypatch.setattr(fake, "starting", lambda: monkeypatch.setattr(OnceItRuns, "up", True))
+
+    Lab.up(Wish(topology="basic-mirror", name="a"))
+
+    assert not entry.is_open
+    assert fake.removed == []
 
 
 def test_down_takes_the_journal_with_it(lab: Lab) -> None:
@@ -184,7 +215,8 @@ def test_a_report_is_told_of_the_faults_since_its_first_record(lab: Lab) -> None
 
 
 def test_clusters_that_the_lab_did_not_start_are_not_broken(run: Run, lab: Lab) -> None:
-    lab.topology = lab.topology.without_services()
+    lab.topology = topology.load("external")
+    assert lab.topology.services  # Spark is the lab's own
 
-    with pytest.raises(BadInput, match='lab "a" has no containers'):
+    with pytest.raises(BadInput, match='lab "a" did not start its clusters'):
         breaking.inject(lab, Trial(), limit_s=9, run=run)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import harness, leases
+from lab import engine, harness, leases
 from lab.connect import ConnectError
-from lab.engine import EngineError, Removed
+from lab.engine import Container, EngineError, Removed
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
 from lab.harness import Lab, Wish, coming
 from lab.project import runs_folder
@@ -55,6 +55,25 @@ def test_a_lab_that_fails_is_kept_when_asked_for(fake: Engine) -> None:
         f"evidence is in {the_run()}; what is there of it was kept: "
         '"lab status --name a", "lab down --name a"'
     )
+    assert fake.removed == []
+    assert leases.names() == ["a"]
+
+
+@pytest.mark.parametrize("error", [EngineError("docker up failed: no space left"), KeyboardInterrupt()])
+def test_a_lab_that_was_there_is_kept_whatever_happens(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """As after a reboot: its containers have ended, and its topics lie in their volumes."""
+    Lab.up(WISH)
+    ended = Container(id="1", project="lab-a", service="broker", state="exited", health="")
+    monkeypatch.setattr(engine, "containers", lambda _: [ended])
+    monkeypatch.setattr(engine, "inspect", lambda _: [])
+    monkeypatch.setattr(engine, "logs", lambda _: "")
+    fake.fails = error
+
+    with pytest.raises(LabError):
+        Lab.up(WISH)
+
     assert fake.removed == []
     assert leases.names() == ["a"]
 
