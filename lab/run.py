@@ -10,6 +10,7 @@ What is saved is on disk when `save` returns: a crash in a later step never cost
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -124,6 +125,10 @@ class Run:
     def close(self, outcome: str, **facts: Any) -> None:
         self.facts |= {"outcome": outcome, "seconds": round(time.monotonic() - self.started, 3), **facts}
         self._write_facts()
+
+    def forget(self) -> None:
+        """What was refused before anything was done leaves nothing."""
+        shutil.rmtree(self.path)
 
     def _write_facts(self) -> None:
         self.save("run.json", self.facts)

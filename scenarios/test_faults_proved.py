@@ -9,7 +9,7 @@ heal.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from statistics import median
 
 import pytest
@@ -17,6 +17,7 @@ import pytest
 from lab.errors import LabError
 from lab.faults import (
     Brokers,
+    Controller,
     CutLink,
     DeleteRecords,
     DiskFull,
@@ -96,6 +97,23 @@ def test_a_leader_that_is_away_is_replaced(lab: Lab, orders: str, fault: type[Ki
     assert answers(leader, probes.kafka_request())
 
 
+def test_a_controller_that_is_killed_is_replaced(lab: Lab) -> None:
+    (controller,) = Controller("source").services(lab)
+
+    def observe() -> bool | NotYet:
+        now = Controller("source").services(lab)
+        return now != (controller,) or NotYet(f"{now} is the controller")
+
+    with broken(lab, Kill(victim=Controller("source"))):
+        wait_until(
+            observe,
+            timeout_s=CLUSTER_ANSWERS_S,
+            what="another controller",
+            transient=(LabError,),
+            pause_s=0.5,
+        )
+
+
 def test_a_worker_that_is_restarted_is_back(lab: Lab) -> None:
     with broken(lab, Restart(victim=Service("kafka-connect-2"))):
         lab.worker("kafka-connect-2").wait_until_answers()
@@ -122,14 +140,31 @@ def test_a_partition_drops_packets_while_another_way_is_open(lab: Lab) -> None:
 
 
 def test_one_way_a_partition_lets_the_other_side_speak(lab: Lab) -> None:
-    """What comes in is not dropped: of a connection from the other side no answer comes back."""
-    one_way = Partition(side=Service("kafka-connect-1"), other=Service("kafka-connect-2"), one_way=True)
-    counted = "awk '/^Tcp:/ {line = $0} END {split(line, field); print field[11]}' /proc/net/snmp"  # InSegs
-    with broken(lab, one_way):
+    """What comes in is not dropped: of a connection from the other side no answer comes back.
+
+    It is told by packets that nobody else sends: UDP to a port where nobody listens, which the kernel counts.
+    """
+
+    def comes_in() -> bool:
+        counted = (
+            "awk '/^Udp:/ {line = $0} END {split(line, field); print field[3]}' /proc/net/snmp"  # NoPorts
+        )
         before = int(lab.shell("kafka-connect-1", counted))
+        with suppress(LabError):  # the kernel tells who sends, if the way back is open
+            lab.shell("kafka-connect-2", "for one in 1 2 3; do echo >/dev/udp/kafka-connect-1/9; done")
+        return int(lab.shell("kafka-connect-1", counted)) > before
+
+    def partition(*, one_way: bool) -> Partition:
+        side, other = Service("kafka-connect-1"), Service("kafka-connect-2")
+        return Partition(side=side, other=other, one_way=one_way)
+
+    with broken(lab, partition(one_way=True)):
+        assert comes_in()
         with pytest.raises(LabError):
             lab.shell("kafka-connect-2", "timeout 2 bash -c '</dev/tcp/kafka-connect-1/8083'")
-        assert int(lab.shell("kafka-connect-1", counted)) > before
+    with broken(lab, partition(one_way=False)):
+        assert not comes_in()
+    lab.shell("kafka-connect-2", "timeout 2 bash -c '</dev/tcp/kafka-connect-1/8083'")
 
 
 def test_a_slow_link_takes_its_time(lab: Lab) -> None:
@@ -147,6 +182,9 @@ def test_a_narrow_link_lets_little_through(lab: Lab) -> None:
     with broken(lab, NarrowLink(cluster="source", rate_kb_per_s=RATE_KB_PER_S, broker=BROKER)):
         kb_per_s = probes.rate_up(link_of(lab), at_least_bytes=size, timeout_s=30) / 1000
         assert RATE_KB_PER_S / 2 <= kb_per_s <= RATE_KB_PER_S * 2
+        node = lab.topology.services[BROKER].environment["KAFKA_NODE_ID"]
+        down = probes.rate_down(link_of(lab), node, at_least_bytes=size, timeout_s=30) / 1000
+        assert RATE_KB_PER_S / 2 <= down <= RATE_KB_PER_S * 2
     assert probes.rate_up(link_of(lab), at_least_bytes=size, timeout_s=30) / 1000 > RATE_KB_PER_S * 2
 
 

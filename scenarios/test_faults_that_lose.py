@@ -8,6 +8,7 @@ of the table that the run ends with.
 
 import pytest
 
+from lab.diagnose import Finding
 from lab.errors import LabError
 from lab.faults import DeleteRecords, RecreateTopic, RefuseRecords
 from lab.verdict import Outcome
@@ -21,6 +22,12 @@ pytestmark = pytest.mark.topology("resilience", lab="second")
 
 LARGE = Plan(run="large", records=60, size_bytes=60_000)
 LIMIT_BYTES = 30_000  # between a large record and the producer's `batch.size`, which is 16,384
+
+MOMENT_S = 0.1  # where what follows is all that the fault must last for
+
+
+def refusing(mirror: UnderLoad, max_bytes: int) -> RefuseRecords:
+    return RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=max_bytes)
 
 
 def produced(mirror: UnderLoad, name: str, plan: Plan) -> None:
@@ -43,7 +50,7 @@ def test_16_records_deleted_before_they_were_read(mirror: UnderLoad) -> None:
     mirror.come_to_rest()
     with mirror.paused():
         produced(mirror, "unread", Plan(run="unread", records=800))
-        mirror.broken(DeleteRecords(cluster="source", topic=mirror.topic), hold_s=0.1)
+        mirror.broken(DeleteRecords(cluster="source", topic=mirror.topic), hold_s=MOMENT_S)
         produced(mirror, "after", Plan(run="after", records=400))
     mirror.lab.target.wait_for_records(mirror.remote, at_least=mirror.sent + 400, timeout_s=RECORDS_ARRIVE_S)
     judged = mirror.judge()
@@ -58,7 +65,7 @@ def test_17_source_topic_created_again(mirror: UnderLoad) -> None:
     mirror.come_to_rest()
     with mirror.paused():
         old = {p: o.end for p, o in mirror.lab.source.offsets(mirror.topic).items()}
-        mirror.broken(RecreateTopic(cluster="source", topic=mirror.topic), hold_s=0.1)
+        mirror.broken(RecreateTopic(cluster="source", topic=mirror.topic), hold_s=MOMENT_S)
         produced(mirror, "again", Plan(run="again", records=PARTITIONS * (max(old.values()) + 200)))
         before = sum(o.count for o in mirror.lab.target.offsets(mirror.remote).values())
     arrive = sum(o.end - old[p] for p, o in mirror.lab.source.offsets(mirror.topic).items())
@@ -80,13 +87,15 @@ def test_19_records_too_large_for_the_target(mirror: UnderLoad) -> None:
         found = mirror.lab.connect.status(mirror.topic).failure
         return found or NotYet("no task has failed")
 
+    def refused() -> None:
+        produced(mirror, "large", LARGE)
+        told = wait_until(
+            failed, timeout_s=CONNECTOR_RUNS_S, what="a task fails", transient=(LabError,), pause_s=0.5
+        )
+        assert "RecordTooLarge" in told
+
     with mirror.load():
-        with mirror.lab.inject(RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=LIMIT_BYTES)):
-            produced(mirror, "large", LARGE)
-            told = wait_until(
-                failed, timeout_s=CONNECTOR_RUNS_S, what="a task fails", transient=(LabError,), pause_s=0.5
-            )
-            assert "RecordTooLarge" in told
+        mirror.broken(refusing(mirror, LIMIT_BYTES), hold_s=MOMENT_S, then=refused)
         mirror.recover()
     nothing_is_lost(mirror, in_order=False)
 
@@ -100,17 +109,20 @@ def test_19_limit_below_a_batch(mirror: UnderLoad) -> None:
     the order may be lost.
     """
     some = Plan(run="some", records=400, size_bytes=5_000)
-    low = RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=4_000)
     doctor = Doctor(mirror.lab)
     mirror.come_to_rest()
     before = mirror.lab.target.offsets(mirror.remote)
-    with mirror.lab.inject(low):
+    found: list[Finding] = []
+
+    def stands_still() -> None:
         produced(mirror, "some", some)
         hold(HOLD_S)
         assert mirror.lab.connect.status(mirror.topic).running
         assert mirror.lab.target.offsets(mirror.remote) == before
-        found = doctor.says("batch_refused", mirror.remote)
-    doctor.carry_out(found)  # a restart
+        found.append(doctor.says("batch_refused", mirror.remote))
+
+    mirror.broken(refusing(mirror, 4_000), hold_s=MOMENT_S, then=stands_still)
+    doctor.carry_out(*found)  # a restart
     mirror.recover()
     nothing_is_lost(mirror, in_order=False)
 
@@ -118,13 +130,15 @@ def test_19_limit_below_a_batch(mirror: UnderLoad) -> None:
 @pytest.mark.slow
 def test_19_records_too_large_and_tolerated(mirror: UnderLoad) -> None:
     """With `errors.tolerance=all` the connector runs on, without the records that the target refused."""
-    with (
-        mirror.load(**{"errors.tolerance": "all"}),
-        mirror.lab.inject(RefuseRecords(cluster="target", topic=mirror.remote, max_bytes=LIMIT_BYTES)),
-    ):
+
+    def dropped() -> None:
         produced(mirror, "large", LARGE)
-        mirror.recover()
+        mirror.recover()  # past them: what comes later is not refused
         assert mirror.lab.connect.status(mirror.topic).running
+
+    with mirror.load(**{"errors.tolerance": "all"}):
+        mirror.broken(refusing(mirror, LIMIT_BYTES), hold_s=MOMENT_S, then=dropped)
+        mirror.recover()
     judged = mirror.judge()
 
     assert judged.outcome is Outcome.FAIL

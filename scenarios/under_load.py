@@ -41,14 +41,14 @@ ABOUT_RECORDS: Final = (
 class Line:
     """Of the table: from the fault's proof until it was undone, and from then until the target had all of it.
 
-    Numbers are of records.
+    What is over in a moment and costs records has no recovery. Numbers are of records.
     """
 
     number: str
     fault: str
     guarantee: str
     outage_s: float
-    recovered_s: float
+    recovered_s: float | None
     sent: int
     lost: int
     duplicated: int
@@ -66,7 +66,8 @@ def table(lines: Sequence[Line]) -> str:
 
 def _row(line: Line) -> str:
     what = f"{line.number:>4} {line.fault[:44]:<44} {line.guarantee:<14}"
-    times = f"{line.outage_s:>8.1f} {line.recovered_s:>10.1f}"
+    recovered = "-" if line.recovered_s is None else f"{line.recovered_s:.1f}"
+    times = f"{line.outage_s:>8.1f} {recovered:>10}"
     counts = f"{line.sent:>7,} {line.lost:>6,} {line.duplicated:>6,} {line.reordered:>6,}"
     return f"{what} {times} {counts}"
 
@@ -76,10 +77,11 @@ class UnderLoad:
 
     def __init__(self, lab: Lab, run: Run, topic: str, guarantee: str) -> None:
         self.lab, self.run, self.topic, self.guarantee = lab, run, topic, guarantee
-        self.outage_s = self.recovered_s = 0.0
+        self.outage_s = 0.0
+        self.recovered_s: float | None = None
         self.judged: Judged | None = None
         self._faults: list[Injected] = []
-        self._healed_at = time.time()
+        self._healed_at: float | None = None
         self.sent = 0
         lab.source.create_topic(topic, partitions=PARTITIONS, replicas=3)
 
@@ -157,14 +159,15 @@ class UnderLoad:
             self.recover()
 
     def broken(self, *faults: Fault, hold_s: float = HOLD_S, then: Callable[[], None] = lambda: None) -> None:
-        self._healed_at = begin = time.time()
+        self.recovered_s = None  # of what came before
         with self._in_force(faults):
             hold(hold_s)
             then()
-        if spans := [injected.entry.span for injected in self._faults]:
-            begin = min(span.begin for span in spans if span)
-            self._healed_at = max(span.end or begin for span in spans if span)
-        self.outage_s = self._healed_at - begin
+        self._healed_at = time.time()
+        if spans := [span for injected in self._faults if (span := injected.entry.span)]:
+            begin = min(span.begin for span in spans)
+            self._healed_at = max(span.end or begin for span in spans)
+            self.outage_s = self._healed_at - begin
 
     @contextmanager
     def _in_force(self, faults: Sequence[Fault]) -> Iterator[None]:
@@ -194,7 +197,8 @@ class UnderLoad:
                 transient=(ClusterError, ConnectError),
                 pause_s=0.2,
             )
-        self.recovered_s = time.time() - self._healed_at
+        if self._healed_at is not None:
+            self.recovered_s = time.time() - self._healed_at
         hold(AFTER_S)
 
     def _mend(self) -> None:
@@ -222,7 +226,7 @@ class UnderLoad:
             fault=fault.replace("_", " "),
             guarantee=self.guarantee,
             outage_s=round(self.outage_s, 1),
-            recovered_s=round(self.recovered_s, 1),
+            recovered_s=None if self.recovered_s is None else round(self.recovered_s, 1),
             sent=self.sent,
             lost=counts["loss"]["lost"],
             duplicated=counts["duplicates"]["extra"],

@@ -137,3 +137,11 @@ def test_a_host_without_git_has_no_commit(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert facts(Run.open("up-demo"))["commit"] == "unknown"
+
+
+def test_a_run_that_was_refused_leaves_nothing() -> None:
+    run = Run.open("fault-kill")
+
+    run.forget()
+
+    assert not run.path.exists()

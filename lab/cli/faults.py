@@ -79,6 +79,10 @@ def inject(
     fault = made(kind, setting or [])
     hold_s = seconds(for_) if for_ else None
     limit_s = seconds(limit)
+    if hold_s is not None and hold_s >= limit_s:
+        raise BadInput(
+            f"it cannot be held for {hold_s:g} s with a limit of {limit_s:g} s", "give it a longer --limit"
+        )
     stays = hold_s is None and fault.lasts
     lab = Lab.attach(name)
     lab.run = run = Run.open(f"fault-{kind}", console.Steps(), topology=lab.topology.name, lab=lab.name)
@@ -92,6 +96,9 @@ def inject(
         else:
             with lab.inject(fault, limit_s=limit_s) as injected, run.step(f"hold for {hold_s:g} s"):
                 _hold(hold_s)
+    except BadInput:
+        run.forget()
+        raise
     except BaseException as error:
         run.close("interrupted" if isinstance(error, KeyboardInterrupt) else f"failed: {error}")
         raise

@@ -8,7 +8,7 @@ import typer
 from lab.cli import console
 from lab.cli.options import Json, Name
 from lab.errors import BadInput, LabError, nearest
-from lab.harness import Lab
+from lab.harness import Lab, breaking
 from lab.run import Run
 from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
@@ -48,6 +48,7 @@ def verify(
         if check not in check_names():
             raise BadInput(f'no check named "{check}"', nearest(check, check_names()))
     lab = Lab.attach(name)
+    breaking.require_whole(lab.name, f'verifying "{topic}"')
     source = lab.cluster(lab.mirroring(topic, source=cluster).source_alias)
     if not source.has_topic(topic):
         raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')

@@ -71,6 +71,11 @@ def test_a_fault_is_made_of_what_was_said(told: list[str], fault: Fault) -> None
             '"5x" is not a duration',
             "a positive number with s, m or h, e.g. 90s",
         ),
+        (
+            ["kill", "--set", "victim=a", "--for", "10m"],
+            "it cannot be held for 600 s with a limit of 600 s",
+            "give it a longer --limit",
+        ),
     ],
 )
 def test_a_mistake_is_told_before_anything_is_done(
