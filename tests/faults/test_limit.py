@@ -1,5 +1,8 @@
 """The time limit undoes what nobody has undone: from a process of its own, which ends by itself."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +12,7 @@ from lab.faults import limit
 from lab.faults.inverse import Nothing
 from lab.faults.journal import Entry
 from lab.faults.limit import Limit, keep
+from lab.project import ROOT
 from lab.wait import NotYet, wait_until
 
 
@@ -95,3 +99,14 @@ def test_a_process_that_does_not_start_is_an_error(entry: Entry, monkeypatch: py
 
     with pytest.raises(LabError, match=r"^a fault's time limit could not be started$"):
         Limit(entry, 600)
+
+
+def test_it_watches_also_when_whoever_started_it_was_killed_meanwhile(entry: Entry) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)  # nobody reads that it is ready
+    command = [sys.executable, "-m", "lab.faults", str(entry.path), "0.1"]
+
+    assert subprocess.run(command, stdout=writing, cwd=ROOT, check=False, timeout=60).returncode == 0
+
+    os.close(writing)
+    assert entry.events()[-1]["who"] == "time limit"
