@@ -226,9 +226,7 @@ def _holder(lab: Lab, topic: str) -> str:
         return holders[0]
     if not holders:
         raise BadInput(f'no cluster has a topic "{topic}"', '"lab topics" lists them')
-    raise BadInput(
-        f'clusters {" and ".join(holders)} both have a topic "{topic}"', "choose one with --cluster"
-    )
+    raise BadInput(f'clusters {", ".join(holders)} each have a topic "{topic}"', "choose one with --cluster")
 
 
 def _row(record: Record) -> dict[str, object]:
