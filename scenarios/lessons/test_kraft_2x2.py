@@ -363,7 +363,7 @@ def records(lab: Lab, topic: str) -> int:
 
 
 def test_90_of_two_voters_none_may_be_lost(lab: Lab) -> None:
-    """Kill one of the source's nodes for two minutes; in another terminal try to create a topic: it times out.
+    """Kill one of the source's nodes for two minutes; in another terminal create a topic: it times out.
 
         lab fault inject kill --set victim=kafka-source-1 --for 2m
         lab exec kafka-source-0 kafka-topics.sh --create --topic meanwhile \\
