@@ -1,14 +1,14 @@
-# `make up` takes a bare machine to two mirrored clusters; `make test` proves everything.
+# `make up` takes a bare machine to two Kafka clusters, ready to be mirrored; `make test` proves everything.
 PYTHON ?= python3
 VENV := .venv
-# how many tests run at a time, of scenarios how many topologies: most of a scenario is waiting
+# how many tests run at a time, of scenarios how many labs: most of a scenario is waiting
 WORKERS ?= 2
 LAB := $(VENV)/bin/lab
 INSTALLED := $(VENV)/installed
 # what format, lint and types look at
 CODE := lab tests scenarios
 
-.PHONY: up down images test check format lock scenarios
+.PHONY: up down install images test check format lock scenarios help
 .DELETE_ON_ERROR:
 
 up: $(INSTALLED) ## set up this machine, build what is missing, start the first lab
@@ -16,8 +16,13 @@ up: $(INSTALLED) ## set up this machine, build what is missing, start the first 
 	@$(LAB) up basic-mirror
 	@echo 'the command "lab" is in $(VENV)/bin: . $(VENV)/bin/activate'
 
-down: $(INSTALLED) ## remove every lab
+down: $(INSTALLED) ## remove ALL labs on this Docker engine, running ones too
 	@$(LAB) prune
+
+install: $(INSTALLED) ## only the Python packages and the command lab, in .venv
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 images: $(INSTALLED) ## build the images that are missing or out of date
 	@$(LAB) doctor --fix
@@ -25,7 +30,7 @@ images: $(INSTALLED) ## build the images that are missing or out of date
 
 test: check scenarios ## everything: tests/ without containers, then scenarios/ on real clusters
 
-scenarios: $(INSTALLED)
+scenarios: $(INSTALLED) ## scenarios/ on real clusters; WORKERS=1 for one lab at a time
 	@$(LAB) doctor --fix
 	@$(LAB) images
 	$(VENV)/bin/pytest scenarios -n $(WORKERS) --durations 30

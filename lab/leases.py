@@ -78,7 +78,9 @@ def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int
     others = {port for other in names() if other != lab for port in _numbers(leased(other) or {})}
     result = {}
     for text in asked:
-        name, _, number = text.partition("=")
+        name, equals, number = text.partition("=")
+        if not equals or not number:
+            raise BadInput(f'"{text}" is not SERVICE=PORT', "e.g. --port broker=19092")
         variable = f"{name.upper().removesuffix('_PORT')}_PORT"
         if variable not in known:
             short = sorted(v.removesuffix("_PORT").lower() for v in known)

@@ -58,9 +58,15 @@ class Names:
         if name not in self.aliases:
             raise BadInput(
                 f'no connector, no file and no source named "{name}"',
-                nearest(name, [*self.files, *self.aliases]),
+                nearest(name, [*self.files, *(alias for alias in self.aliases if self._is_source(alias))]),
             )
         return self._of_source(name)
+
+    def _is_source(self, alias: str) -> bool:
+        """A cluster that is only a target has no connectors to be named by."""
+        return not {*rule_of_names(alias)}.isdisjoint(self.files) or any(
+            True for _ in self._reading_from(alias)
+        )
 
     def _of_source(self, alias: str) -> list[Path]:
         wanted = rule_of_names(alias)

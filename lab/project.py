@@ -50,5 +50,7 @@ def kafka_version(wanted: str | None = None) -> str:
     if wanted is None:
         wanted = os.environ.get("LAB_KAFKA_VERSION") or pinned["KAFKA_VERSION"]
     if wanted not in known:
-        raise BadInput(f'no Kafka version "{wanted}"', nearest(wanted, known, more=f"all: {' '.join(known)}"))
+        near = nearest(wanted, known)  # all of them when none is near
+        every = "" if near.startswith("known: ") else f" all: {' '.join(known)}"
+        raise BadInput(f'no Kafka version "{wanted}"', near + every)
     return wanted

@@ -99,6 +99,7 @@ def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     """A running lab of the scenario's topology, afterwards without what the scenario added."""
     lab = labs.of(wanted(request))
     lab.run = run
+    labs.require_fresh(request, lab)
     with labs.restored(lab):
         yield lab
 

@@ -89,6 +89,18 @@ class Labs:
         except Interrupted as error:  # pytest would count a LabError and go on with the next test
             raise KeyboardInterrupt from error
 
+    def require_fresh(self, item: pytest.FixtureRequest, lab: Lab) -> None:
+        """A lesson walks from the first step: in a running lab where somebody has been at work it would fail
+        at one that is not to blame.
+        """
+        is_lesson = item.node.path.parent.name == "lessons"
+        if not (self._config.getoption("--lab") and is_lesson and lab.topology.has_connect):
+            return
+        if deployed := lab.connect.names():
+            again = f'"lab down --name {lab.name}", then "lab up {lab.topology.reference} --name {lab.name}"'
+            told = f'this lesson needs a lab without connectors; "{lab.name}" has {", ".join(deployed)}'
+            pytest.fail(f"{told}\nhint: {again}", pytrace=False)
+
     def pytest_keyboard_interrupt(self) -> None:
         self.interrupted = True
 

@@ -58,7 +58,7 @@ def test_a_service_runs_an_image_of_the_lab(body: dict[str, Any]) -> None:
 
 @every_service
 def test_a_service_is_limited_and_labelled(body: dict[str, Any]) -> None:
-    assert re.fullmatch(r"\d+[mg]|\${LAB_\w+_MEMORY:-\d+g}", body["mem_limit"])
+    assert re.fullmatch(r"\d+[mg]|\${LAB_\w+_MEMORY:-\d+[mg]}", body["mem_limit"])
     assert body["labels"] == {"io.mirror-lab": "true", "io.mirror-lab.name": "${LAB_NAME:-by-hand}"}
 
 

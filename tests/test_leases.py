@@ -147,8 +147,8 @@ NO_PORT = "a number from 1 to 65535, e.g. --port broker=19092"
     [
         ("brker=1", 'topology "two" has no port "brker"', 'did you mean "broker"?'),
         ("=1", 'topology "two" has no port ""', "known: broker, broker2"),
-        ("broker", '"" is not a port', NO_PORT),
-        ("broker=", '"" is not a port', NO_PORT),
+        ("broker", '"broker" is not SERVICE=PORT', "e.g. --port broker=19092"),
+        ("broker=", '"broker=" is not SERVICE=PORT', "e.g. --port broker=19092"),
         ("broker=x", '"x" is not a port', NO_PORT),
         ("broker=0", '"0" is not a port', NO_PORT),
         ("broker=-1", '"-1" is not a port', NO_PORT),

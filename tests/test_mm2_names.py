@@ -69,7 +69,12 @@ def test_files_that_a_tutorial_named_otherwise_are_found_by_what_they_say(names:
             "are missing",
             "write them into {folder}",
         ),
-        ("asai", 'no connector, no file and no source named "asai"', 'did you mean "asia"?'),
+        ("mirro", 'no connector, no file and no source named "mirro"', 'did you mean "mirror"?'),
+        (
+            "zz.json",  # asia is a cluster, and no source: it would be refused too
+            'no connector, no file and no source named "zz.json"',
+            "known: eu, mirror, mm2-cpc-uk, mm2-cpc-us, mm2-hbc-us, mm2-msc-uk, mm2-msc-us, uk, us",
+        ),
         (
             "mm2-msc-su",
             'no connector, no file and no source named "mm2-msc-su"',

@@ -196,6 +196,15 @@ def test_memory_limits_are_read_in_bytes(tmp_path: Path, text: str, size: int) -
     assert read(folder).services["broker2"].memory_bytes == size
 
 
+def test_a_limit_that_was_chosen_counts_in_place_of_the_default() -> None:
+    chosen = topology.load("kraft-2x2")
+
+    assert chosen.variables["LAB_CONNECT_MEMORY"] == "1152m"
+    assert chosen.memory_bytes_with({}) == chosen.memory_bytes
+    more = chosen.memory_bytes_with({"LAB_CONNECT_MEMORY": "3g"}) - chosen.memory_bytes
+    assert more == 2 * (3 * 1024 - 1152) * 2**20, "each of its two workers"
+
+
 def test_variables_are_interpolated_with_values_or_defaults() -> None:
     text = "${A:-1} ${B:-2} ${C} ${D:-}"
 
@@ -217,7 +226,13 @@ def test_an_unknown_topology_names_the_nearest() -> None:
     assert caught.value.hint == 'did you mean "basic-mirror"? "lab list" shows all'
 
 
-@pytest.mark.parametrize("name", ["images", "../compose/basic-mirror", "services", ""])
-def test_other_folders_are_no_topologies(name: str) -> None:
-    with pytest.raises(BadInput, match=r"^no topology named "):
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        *((name, f'no topology named "{name}"') for name in ("images", "services", "")),
+        ("../nothing/there", '"../nothing/there" is no folder with a compose.yaml'),
+    ],
+)
+def test_other_folders_are_no_topologies(name: str, told: str) -> None:
+    with pytest.raises(BadInput, match=f"^{told}$"):
         topology.load(name)

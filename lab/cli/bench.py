@@ -1,6 +1,6 @@
 """bench: figures measured side by side in one run, as ratios."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -9,20 +9,30 @@ from lab.cli import console
 from lab.cli.options import Json
 from lab.errors import BadInput, nearest
 
+_COMPARED: Final = {
+    "up": "plain Compose",
+    "deploy": "plain PUTs",
+    "produce": "a producer without ledger",
+    "verify": "sets in Python, sort and comm",
+    "tls": "PLAINTEXT",
+}
+_WHAT: Final = "; ".join(f"{what}: against {_COMPARED[what]}" for what in BENCHMARKS) + "."
+
 
 def register(app: typer.Typer) -> None:
     app.command("bench")(bench)
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help=f"One of: {', '.join(BENCHMARKS)}.")],
-    rounds: Annotated[int, typer.Option(min=1, max=100, help="Rounds of each contestant.")] = 5,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)],
+    rounds: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Rounds of each contestant.")] = 5,
     records: Annotated[
-        int | None, typer.Option(min=1, help="Records of a round, where the benchmark has some.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Records of a round, where the benchmark has some."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure two ways of doing one thing, turn by turn, and give their ratio."""
+    """Compare what the lab does with another way, turn by turn, in a lab that it starts and removes."""
     if what not in BENCHMARKS:
         raise BadInput(f'no benchmark named "{what}"', nearest(what, list(BENCHMARKS)))
     with console.step(console.Steps(), f"bench {what}") as say:

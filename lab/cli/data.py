@@ -60,28 +60,33 @@ def topics(
 
 
 def produce_(
-    topic: Annotated[str, typer.Argument(help="The topic; created if it is not there.")],
-    records: Annotated[int | None, typer.Option(help="How many records.")] = None,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic; created if it is not there.")],
+    records: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many records.")] = None,
     duration: Annotated[
         str | None, typer.Option("--for", metavar="DURATION", help="For how long, e.g. 30s.")
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Records per second; as fast as it goes if not given.")
+        float | None,
+        typer.Option(metavar="RATE", help="Records per second; as fast as it goes if not given."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Bytes of each value.")] = 100,
-    keys: Annotated[int, typer.Option(help="How many different keys; 0 for none.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="Makes the same keys again.")] = None,
+    size: Annotated[int, typer.Option(metavar="BYTES", help="Bytes of each value.")] = 100,
+    keys: Annotated[int, typer.Option(min=0, metavar="N", help="How many different keys; 0 for none.")] = 0,
+    seed: Annotated[int | None, typer.Option(metavar="SEED", help="Makes the same keys again.")] = None,
     headers: Annotated[
         bool, typer.Option("--headers", help="Also headers that are doubled, empty, null and binary.")
     ] = False,
     transactions: Annotated[
         bool, typer.Option("--transactions", help="100 records each; every fifth is aborted.")
     ] = False,
-    compression: Annotated[str, typer.Option(help=f"One of: {', '.join(COMPRESSIONS)}.")] = "none",
+    compression: Annotated[
+        str, typer.Option(metavar="CODEC", help=f"One of: {', '.join(COMPRESSIONS)}.")
+    ] = "none",
     tombstones: Annotated[
         bool, typer.Option("--tombstones", help="With --keys: every tenth record deletes its key.")
     ] = False,
-    partitions: Annotated[int, typer.Option(min=1, help="Partitions of a topic that is created.")] = 1,
+    partitions: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Partitions of a topic that is created.")
+    ] = 1,
     cluster: Alias = None,
     name: Name = None,
     json: Json = False,
@@ -185,12 +190,14 @@ def _counts(tally: Tally) -> dict[str, float]:
 
 
 def consume(
-    topic: Annotated[str, typer.Argument(help="The topic to read.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to read.")],
     cluster: Alias = None,
     latest: Annotated[
         bool, typer.Option("--latest", help="Only what comes from now on, until Ctrl-C.")
     ] = False,
-    limit: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many records.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--max", min=1, metavar="N", help="Stop after so many records.")
+    ] = None,
     name: Name = None,
     json: Json = False,
 ) -> None:
@@ -219,9 +226,7 @@ def _holder(lab: Lab, topic: str) -> str:
         return holders[0]
     if not holders:
         raise BadInput(f'no cluster has a topic "{topic}"', '"lab topics" lists them')
-    raise BadInput(
-        f'clusters {" and ".join(holders)} both have a topic "{topic}"', "choose one with --cluster"
-    )
+    raise BadInput(f'clusters {", ".join(holders)} each have a topic "{topic}"', "choose one with --cluster")
 
 
 def _row(record: Record) -> dict[str, object]:

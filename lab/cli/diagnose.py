@@ -27,12 +27,17 @@ def diagnose(
     run: Annotated[
         str | None,
         typer.Option(
-            "--run", metavar="RUN", help="Not what runs now: what a run saved.", autocompletion=run_names
+            "--run",
+            metavar="RUN",
+            help="Look at what a run saved, not at a running lab.",
+            autocompletion=run_names,
         ),
     ] = None,
     log: Annotated[
         list[Path] | None,
-        typer.Option("--log", metavar="FILE", help="Not a lab: logs of an MM2 that runs elsewhere."),
+        typer.Option(
+            "--log", metavar="FILE", help="Look at the log of an MM2 that runs elsewhere; may be repeated."
+        ),
     ] = None,
     name: Name = None,
     json: Json = False,

@@ -37,8 +37,11 @@ def register(app: typer.Typer) -> None:
 
 
 def groups_(
-    group: Annotated[list[str] | None, typer.Option("--group", help="Only this; several one by one.")] = None,
-    topic: Annotated[str | None, typer.Option("--topic", help="Only in this topic.")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="GROUP", help="Only this group; repeat for several."),
+    ] = None,
+    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only in this topic.")] = None,
     compare_: Annotated[
         bool, typer.Option("--compare", help="Source and target side by side, and what a switch would cost.")
     ] = False,

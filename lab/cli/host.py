@@ -8,7 +8,7 @@ import typer
 
 from lab import images, leases, setup, topology
 from lab.cli import console
-from lab.cli.options import Json
+from lab.cli.options import KAFKA_HELP, Json
 from lab.errors import HostNotReady
 from lab.harness import build_images
 from lab.project import kafka_version
@@ -66,7 +66,7 @@ def doctor(
 @images_app.callback()
 def build(
     context: typer.Context,
-    kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help="Kafka's version.")] = None,
+    kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help=KAFKA_HELP)] = None,
     json: Json = False,
 ) -> None:
     """Build the images that are missing or older than their sources."""
@@ -83,7 +83,10 @@ def build(
 
 
 @images_app.command()
-def save(file: Path, json: Json = False) -> None:
+def save(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tar archive; written anew.")],
+    json: Json = False,
+) -> None:
     """Write all of the lab's images into one file, for machines without a network."""
     setup.require_engine()
     with console.step(console.Steps(), f"save images to {file}") as step:
@@ -96,7 +99,10 @@ def save(file: Path, json: Json = False) -> None:
 
 
 @images_app.command()
-def load(file: Path, json: Json = False) -> None:
+def load(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help='What "lab images save" wrote.')],
+    json: Json = False,
+) -> None:
     """Read images from a file that `lab images save` wrote."""
     setup.require_engine()
     with console.step(console.Steps(), f"load images from {file}") as step:

@@ -30,15 +30,18 @@ Source = Annotated[
     str | None, typer.Option("--source", metavar="ALIAS", help="Only of this source; of all if not given.")
 ]
 Topic = Annotated[
-    str | None, typer.Option("--topic", help="Only about this topic, by its name on either side.")
+    str | None,
+    typer.Option("--topic", metavar="TOPIC", help="Only about this topic, by its name on either side."),
 ]
 Latest = Annotated[
     bool | None,
     typer.Option(
-        "--latest/--all", help="The newest of each key, or every record; as a table the newest, in JSON all."
+        "--latest/--all",
+        help="--latest: the newest record of each key, the default of a table. "
+        "--all: every record that is there, the default with --json.",
     ),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="Rows of the table.")]
+Limit = Annotated[int, typer.Option(min=1, metavar="N", help="Rows of the table.")]
 _LIMIT: Final = 50
 
 
@@ -49,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def checkpoints(
-    group: Annotated[str | None, typer.Option("--group", help="Only of this group.")] = None,
+    group: Annotated[str | None, typer.Option("--group", metavar="GROUP", help="Only of this group.")] = None,
     topic: Topic = None,
     source: Source = None,
     latest: Latest = None,
@@ -84,7 +87,7 @@ def offset_syncs(
     name: Name = None,
     json: Json = False,
 ) -> None:
-    """Show MM2's offset syncs: which record of the target is which of the source."""
+    """Show MM2's offset syncs: which offset on the target holds which record of the source."""
     lab = Lab.attach(name)
     connectors = _connectors(lab, SOURCE, source)
     holders = {

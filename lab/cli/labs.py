@@ -8,8 +8,8 @@ import typer
 
 from lab import harness, leases, topology
 from lab.cli import console
-from lab.cli.options import Json, Name, TopologyName
-from lab.errors import BadInput, nearest
+from lab.cli.options import KAFKA_HELP, Json, Name, TopologyName
+from lab.errors import BadInput, LabError, nearest
 from lab.harness import Endpoint, Lab, Wish
 from lab.interruption import uninterruptible
 from lab.mm2 import SOURCE, aliases_of, read_connector
@@ -64,12 +64,14 @@ def list_(json: Json = False) -> None:
 def up(
     name_of_topology: TopologyName,
     name: Annotated[
-        str | None, typer.Option("--name", help="The lab's name; the topology's if not given.")
+        str | None, typer.Option("--name", metavar="LAB", help="The lab's name; the topology's if not given.")
     ] = None,
-    kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help="Kafka's version.")] = None,
+    kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help=KAFKA_HELP)] = None,
     port: Annotated[
         list[str] | None,
-        typer.Option("--port", metavar="SERVICE=PORT", help="A host port, e.g. broker=19092."),
+        typer.Option(
+            "--port", metavar="SERVICE=PORT", help="A host port, e.g. broker=19092; may be repeated."
+        ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything in place when it fails.")] = False,
     timeout: Annotated[
@@ -77,11 +79,18 @@ def up(
         typer.Option("--timeout", min=1, max=86_400, metavar="SECONDS", help="How long services may take."),
     ] = SERVICES_HEALTHY_S,
     profile: Annotated[
-        list[str] | None, typer.Option("--profile", help="Also a profile's services, e.g. spark-cluster.")
+        list[str] | None,
+        typer.Option(
+            "--profile",
+            metavar="PROFILE",
+            help="Also a profile's services, e.g. spark-cluster; may be repeated.",
+        ),
     ] = None,
     variable: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="VARIABLE=VALUE", help="A variable of the topology's Compose file."),
+        typer.Option(
+            "--set", metavar="VARIABLE=VALUE", help="E.g. LAB_REBALANCE_DELAY_MS=5000; may be repeated."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -123,7 +132,7 @@ def _tell_up(lab: Lab, *, as_json: bool) -> None:
             if len(alternatives) > 1 and not only:
                 only = f" {' '.join(alternatives[0])}"
             console.suggest(f"lab mm2 deploy{only}{option}", "starts mirroring")
-        console.suggest(f"lab status{option}", "shows both clusters on one screen")
+        console.suggest(f"lab status{option}", "shows every cluster on one screen")
 
     console.show(data, as_json=as_json, text=text)
 
@@ -213,7 +222,7 @@ def status(name: Name = None, json: Json = False) -> None:
 
 
 def logs(
-    service: Annotated[str, typer.Argument(help="A service of the lab, e.g. connect.")],
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help="A service of the lab, e.g. connect.")],
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on printing.")] = False,
     name: Name = None,
     json: Json = False,
@@ -230,19 +239,27 @@ def logs(
 
 
 def exec_(
-    service: Annotated[str, typer.Argument(help="A service of the lab, e.g. broker.")],
-    command: Annotated[list[str], typer.Argument(metavar="CMD...", help="What to run there.")],
+    service: Annotated[str, typer.Argument(metavar="SERVICE", help="A service of the lab, e.g. broker.")],
+    command: Annotated[list[str], typer.Argument(metavar="CMD", help="What to run there.")],
     name: Name = None,
 ) -> None:
     """Run a command in a service's container, e.g. `lab exec broker kafka-topics --list …`."""
     lab = Lab.attach(name)
     lab.require_service(service)
+    state = next((box.state for box in lab.containers() if box.service == service), "not there")
+    if state != "running":
+        raise LabError(
+            f'service "{service}" of lab "{lab.name}" is {state}',
+            f'"lab up {lab.topology.reference} --name {lab.name}" brings it back; '
+            f'"lab logs {service}" shows what it wrote',
+        )
     raise typer.Exit(lab.project.attach("exec", *console.terminal_option(), service, *command))
 
 
 def open_(
     what: Annotated[
-        str | None, typer.Argument(help="A service with a web address; all are listed if not given.")
+        str | None,
+        typer.Argument(metavar="SERVICE", help="One with a web address; all are listed if not given."),
     ] = None,
     name: Name = None,
     json: Json = False,
@@ -268,18 +285,23 @@ def down(name: Name = None, json: Json = False) -> None:
         raise BadInput(f"several labs are up: {', '.join(known)}", "choose one with --name")
     chosen = name or (known[0] if known else None)
     removed = harness.bring_down(chosen) if chosen else None
-    data = {"name": chosen, "removed": removed}
-    console.show(
-        data,
-        as_json=json,
-        text=lambda: console.line(
-            f"lab {chosen} is down: {removed} removed" if removed else "nothing was up"
-        ),
-    )
+    others = [each for each in known if each != chosen]
+
+    def text() -> None:
+        if removed:
+            console.line(f"lab {chosen} is down: {removed} removed")
+        elif chosen in known:
+            console.line(f"lab {chosen} is down: it had no containers")
+        elif chosen and others:
+            console.line(f'nothing was up as "{chosen}"; up: {", ".join(others)}')
+        else:
+            console.line("nothing was up")
+
+    console.show({"name": chosen, "removed": removed, "still_up": others}, as_json=json, text=text)
 
 
 def prune(json: Json = False) -> None:
-    """Remove whatever any lab left behind, by the lab's own label; nothing of anybody else."""
+    """Remove ALL labs on this Docker engine, running ones too; touches nothing else."""
     removed = harness.prune()
     console.show(
         {"removed": removed},

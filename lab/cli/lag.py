@@ -34,7 +34,10 @@ def register(app: typer.Typer) -> None:
 def lag(
     topic: Annotated[
         str | None,
-        typer.Argument(help="The topic, by its name in the source cluster; all mirrored ones if not given."),
+        typer.Argument(
+            metavar="TOPIC",
+            help="The topic, by its name in the source cluster; all mirrored ones if not given.",
+        ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
     interval: Annotated[

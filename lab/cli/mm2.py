@@ -79,7 +79,7 @@ def redeploy(
 @app.command("set")
 def set_(
     connector: Annotated[str, typer.Argument(metavar="NAME", help="A connector that is deployed.")],
-    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="KEY= takes a key away.")],
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="KEY= takes a key away.")],
     force: Force = False,
     name: Name = None,
     json: Json = False,

@@ -8,6 +8,7 @@ import typer
 from lab import leases, topology
 from lab.errors import BadInput
 from lab.mm2_names import Names
+from lab.project import versions
 
 
 def _labs(incomplete: str) -> list[str]:
@@ -29,17 +30,22 @@ def _connectors(context: typer.Context, incomplete: str) -> list[str]:
     return [known for known in (*names.files, *names.aliases) if known.startswith(incomplete)]
 
 
+KAFKA_HELP: Final = f"Kafka's version, e.g. {versions()['KAFKA_VERSION']}, the default."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Name = Annotated[
     str | None,
     typer.Option(
-        "--name", envvar="LAB_NAME", help="The lab; needed when several are up.", autocompletion=_labs
+        "--name",
+        metavar="LAB",
+        envvar="LAB_NAME",
+        help="The lab; needed when several are up.",
+        autocompletion=_labs,
     ),
 ]
 Connectors = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[NAME]...",
+        metavar="NAME",
         help="A connector, a JSON file, or a source cluster's alias for all of its connectors.",
         autocompletion=_connectors,
     ),

@@ -1,7 +1,7 @@
 """Assembles the commands, and turns every way in which one can end into an exit code."""
 
 from importlib import import_module
-from typing import Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.exceptions import TyperException
@@ -27,17 +27,53 @@ COMMANDS: Final = {
 }
 
 
-def program(command: str = "") -> typer.Typer:
+_HELP: Final = ["-h", "--help"]
+
+
+class Program(typer.Typer):
+    """Typer's, but for a detail of its help: a flag takes no value, so no type is shown beside it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _without_types_of_flags(typer.main.get_command(self))(*args, **kwargs)
+
+
+def program(command: str = "") -> Program:
     """The program with the module of one command, or with all if it is in none of them."""
-    app = typer.Typer(
+    app = Program(
         help="Real Kafka clusters with MirrorMaker 2 on one machine, to learn on, to break, and to verify.",
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": _HELP},
     )
-    app.callback()(lambda: None)  # with this a single command keeps its name
+    app.callback()(_common)  # with this a single command keeps its name
     for module in [name for name, its in COMMANDS.items() if command in its] or COMMANDS:
         import_module(f"lab.cli.{module}").register(app)
     return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata  # loads parsers of e-mail, which no other command needs
+
+        console.line(f"mirror-lab {metadata.version('mirror-lab')}")
+        raise typer.Exit
+
+
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """What the program takes before a command."""
+
+
+def _without_types_of_flags(command: Any) -> Any:
+    for below in getattr(command, "commands", {}).values():
+        _without_types_of_flags(below)
+    helping = command.get_help_option(typer.Context(command, help_option_names=_HELP))  # made here, and kept
+    for option in (*command.params, helping):
+        if getattr(option, "is_bool_flag", False):
+            option.metavar = ""
+    return command
 
 
 def exit_code(arguments: list[str]) -> int:
@@ -66,7 +102,17 @@ def exit_code(arguments: list[str]) -> int:
 
 
 def _usage(error: TyperException) -> BadInput:
-    told = getattr(error, "format_message", lambda: str(error))()
+    told = _out_of_range(error) or getattr(error, "format_message", lambda: str(error))()
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "lab"
     return BadInput(" ".join(told.split()).rstrip("."), f'"{command} --help" shows what it takes')
+
+
+def _out_of_range(error: TyperException) -> str | None:
+    """Both ends at once; the library names one, and of "nan" the wrong one."""
+    option = getattr(error, "param", None)
+    low, high = (getattr(option, end, None) for end in ("min", "max"))
+    if option is None or low is None or not hasattr(error, "param_hint"):
+        return None
+    wanted = f"of {low} or more" if high is None else f"from {low} to {high}"
+    return f"Invalid value for '{option.opts[0]}': not a number {wanted}"

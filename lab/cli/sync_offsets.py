@@ -28,7 +28,8 @@ def register(app: typer.Typer) -> None:
 
 def sync_offsets(
     group: Annotated[
-        list[str], typer.Option("--group", "-cgi", help="The consumer group; several are given one by one.")
+        list[str],
+        typer.Option("--group", "-cgi", metavar="GROUP", help="The consumer group; repeat for several."),
     ],
     source: Annotated[
         str | None,
@@ -41,15 +42,23 @@ def sync_offsets(
     properties: Annotated[
         Path | None,
         typer.Option(
-            "--properties", "-pfp", help="Client properties for there; with bootstrap.servers without a lab."
+            "--properties",
+            "-pfp",
+            metavar="FILE",
+            help="Client properties of the target; with bootstrap.servers in it no lab is needed.",
         ),
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", "-rpc", metavar="CLASS", help="What the names in the checkpoints must fit."),
+        typer.Option(
+            "--policy",
+            "-rpc",
+            metavar="CLASS",
+            help="Refuse checkpoints whose topic names do not fit this policy.",
+        ),
     ] = None,
     separator: Annotated[
-        str, typer.Option("--separator", "-rps", help="replication.policy.separator.")
+        str, typer.Option("--separator", "-rps", metavar="TEXT", help="replication.policy.separator.")
     ] = ".",
     interval: Annotated[
         float | None,

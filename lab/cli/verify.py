@@ -19,13 +19,16 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    topic: Annotated[str, typer.Argument(help="The topic, by its name in the source cluster.")],
+    topic: Annotated[
+        str, typer.Argument(metavar="TOPIC", help="The topic, by its name in the source cluster.")
+    ],
     checks: Annotated[
-        str | None, typer.Option(help="Only these checks, separated by commas; all if not given.")
+        str | None,
+        typer.Option(metavar="CHECKS", help="Only these checks, separated by commas; all if not given."),
     ] = None,
     allow_duplicates: Annotated[
         bool,
-        typer.Option("--allow-duplicates", help="Count copies too many, as at-least-once may make them."),
+        typer.Option("--allow-duplicates", help="Records that arrive twice are counted and do not fail."),
     ] = False,
     cluster: Annotated[
         str | None,

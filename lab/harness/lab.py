@@ -89,7 +89,7 @@ class Lab(Parts):
             before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
             ran = len(before) == len(chosen.services) and all(box.ready for box in before)
             if not before:
-                require_memory(chosen.memory_bytes)
+                require_memory(chosen.memory_bytes_with(wanted))
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
             lab: Lab | None = None
             try:

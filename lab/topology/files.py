@@ -20,11 +20,11 @@ def names() -> list[str]:
 
 def load(name: str) -> Topology:
     """The named topology, or every problem of its files at once."""
-    if (
-        "/" in name
-        and COMPOSE not in Path(name).resolve().parents
-        and (Path(name) / "compose.yaml").is_file()
-    ):
+    if "/" in name and COMPOSE not in Path(name).resolve().parents:
+        if not (Path(name) / "compose.yaml").is_file():
+            raise BadInput(
+                f'"{name}" is no folder with a compose.yaml', 'a name that "lab list" shows, or such a folder'
+            )
         return read(Path(name).resolve())
     if name not in names():
         raise BadInput(f'no topology named "{name}"', nearest(name, names(), more='"lab list" shows all'))

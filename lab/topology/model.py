@@ -16,6 +16,8 @@ from lab.topology.roles import Roles
 
 MM2_PROPERTIES: Final = "LAB_MM2_PROPERTIES"  # a service's variable that names its properties file
 LINK: Final = "LINK"  # the listener that brokers advertise at the service `link`
+_SIZE: Final = re.compile(r"([0-9]+)([bkmg]?)", re.IGNORECASE)
+_SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _VARIABLE: Final = re.compile(r"\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
 
 
@@ -140,6 +142,10 @@ class Topology:
     def memory_bytes(self) -> int:
         return sum(service.memory_bytes for service in self.services.values())
 
+    def memory_bytes_with(self, variables: Mapping[str, str]) -> int:
+        """What all services may take together with limits that were chosen at `up`."""
+        return sum(size_bytes(interpolate(service.memory, variables)) for service in self.services.values())
+
     def connector_files(self) -> dict[str, Path]:
         return {path.stem: path for path in sorted((self.folder / "connectors").glob("*.json"))}
 
@@ -236,6 +242,13 @@ def _dotted(variable: str) -> str:
     """The key that a variable stands for, as in the images that people know: `_` is a dot, `__` is `_`."""
     words = variable.lower().replace("___", "-").split("__")
     return "_".join(word.replace("_", ".") for word in words)
+
+
+def size_bytes(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f'mem_limit "{text}" is not a size such as 512m')
+    return int(match[1]) * _SIZES[match[2].lower()]
 
 
 def interpolate(text: str, values: Mapping[str, object]) -> str:

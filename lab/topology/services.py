@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from lab.topology.document import mapping
-from lab.topology.model import Port, Service, interpolate
+from lab.topology.model import Port, Service, interpolate, size_bytes
 
 _PUBLISHED: Final = re.compile(
     r"127\.0\.0\.1:\$\{(?P<variable>\w+_PORT):-(?P<default>\d+)\}:(?P<container>\d+)"
 )
-_SIZE: Final = re.compile(r"([0-9]+)([bkmg]?)", re.IGNORECASE)
-_SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def read(bodies: dict[str, Any], folder: Path) -> tuple[dict[str, Service], list[str]]:
@@ -50,18 +48,11 @@ def _service(name: str, body: dict[str, Any]) -> Service:
         environment={key: str(value) for key, value in environment.items()},
         ports=tuple(ports),
         memory=memory,
-        memory_bytes=_size(interpolate(memory, {})),
+        memory_bytes=size_bytes(interpolate(memory, {})),
         image=str(body.get("image", "")),
         has_healthcheck="healthcheck" in body,
         profiles=tuple(body.get("profiles", ())),
     )
-
-
-def _size(text: str) -> int:
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise ValueError(f'mem_limit "{text}" is not a size such as 512m')
-    return int(match[1]) * _SIZES[match[2].lower()]
 
 
 def _extended(body: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -229,12 +229,12 @@ def test_30_other_topics_take_the_same_way(lab: Lab) -> None:
     )
 
 
-def test_30_and_nothing_is_wrong(lab: Lab) -> None:
+def test_31_and_nothing_is_wrong(lab: Lab) -> None:
     """`lab diagnose`, half a minute after the broken link has healed: nothing found."""
     Doctor(lab).says_nothing()
 
 
-def test_31_in_a_ring_everything_ends_where_it_began(lab: Lab, tmp_path: Path) -> None:
+def test_32_in_a_ring_everything_ends_where_it_began(lab: Lab, tmp_path: Path) -> None:
     """Copy mm2-src-backup.json to mm2-src-archive.json, let it read from archive and write to us-east, and
     `lab mm2 deploy mm2-src-archive.json`: a ring. Does everything go round for ever?
 
@@ -285,7 +285,12 @@ def test_40_with_prefixes_two_clusters_can_mirror_each_other(lab: Lab) -> None:
             --set target.cluster.bootstrap.servers=us-east:9092 \\
             --set producer.override.bootstrap.servers=us-east:9092
 
-    Records into `orders` on both sides. Each cluster has its own and, prefixed, the other's: 200 and 200.
+    Records on both sides:
+
+        lab produce orders --records 200 --cluster us-east
+        lab produce orders --records 200 --cluster us-west
+
+    `lab topics`: each cluster has its own and, prefixed, the other's, 200 and 200.
     """
     assert mm2(lab, "undeploy").code == mm2(lab, "undeploy", RING).code == 0
     both_ways_are_fine(lab, ORDERS)
@@ -322,10 +327,22 @@ def both_ways_are_fine(lab: Lab, topic: str) -> None:
 
 
 def test_50_without_prefixes_validate_names_the_loop(lab: Lab) -> None:
-    """A policy that keeps names takes from MM2 what it looks at. Three records into `looping` on us-east,
-    one link with `--set topics=looping --set replication.policy.class=…IdentityReplicationPolicy`, and
-    `lab mm2 validate` of the other with the same: an error, before anything has gone round. `deploy` refuses.
-    The worker itself finds nothing to object to.
+    """A policy that keeps names takes from MM2 what it looks at. Three records, and one link, in bash:
+
+        lab mm2 undeploy
+        lab produce looping --records 3 --cluster us-east
+        looping="--set topics=looping
+            --set replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+        lab mm2 deploy mm2-src-us-east $looping
+
+    Then ask about the link back:
+
+        back="--set target.cluster.alias=us-east --set target.cluster.bootstrap.servers=us-east:9092
+            --set producer.override.bootstrap.servers=us-east:9092"
+        lab mm2 validate mm2-src-us-west $back $looping
+
+    It is an error, before anything has gone round, and `lab mm2 deploy` refuses the same. The worker itself
+    finds nothing to object to.
     """
     assert mm2(lab, "undeploy").code == 0
     command(lab, "produce", "looping", "--records", "3", "--cluster", EAST, "--json")
@@ -344,8 +361,9 @@ def test_50_without_prefixes_validate_names_the_loop(lab: Lab) -> None:
 
 
 def test_51_a_record_goes_round_for_ever(lab: Lab) -> None:
-    """`--force` deploys it all the same. Watch `lab topics`: three records are hundreds within seconds, on
-    both sides, and every connector is RUNNING. Pause one soon: `lab mm2 pause mm2-src-us-west`.
+    """`lab mm2 deploy mm2-src-us-west $back $looping --force` deploys it all the same. Watch `lab topics`:
+    three records are hundreds within seconds, on both sides, and every connector is RUNNING. Pause one soon:
+    `lab mm2 pause mm2-src-us-west`.
 
     `lab verify looping --cluster us-east` then says FAIL: the check `phantoms` finds all three records in
     the source more often than the ledger says that they were sent.
@@ -366,6 +384,14 @@ def test_51_a_record_goes_round_for_ever(lab: Lab) -> None:
 def test_52_repaired_nothing_goes_round(lab: Lab) -> None:
     """Delete both connectors and the topic, which nobody can tell apart from its copies any more, and deploy
     both as their files say, with the default policy: own records here, the other's under a prefix.
+
+        lab mm2 undeploy
+        lab exec us-east kafka-topics.sh --delete --topic looping --bootstrap-server us-east:9092
+        lab exec us-west kafka-topics.sh --delete --topic looping --bootstrap-server us-west:9092
+        lab produce mended_orders --records 200 --cluster us-east
+        lab produce mended_orders --records 200 --cluster us-west
+        lab mm2 deploy mm2-src-us-east
+        lab mm2 deploy mm2-src-us-west $back
     """
     assert mm2(lab, "undeploy").code == 0
     for alias in (EAST, WEST):

@@ -363,7 +363,11 @@ def records(lab: Lab, topic: str) -> int:
 
 
 def test_90_of_two_voters_none_may_be_lost(lab: Lab) -> None:
-    """`docker kill` one of the source's nodes, then try to create a topic: it times out.
+    """Kill one of the source's nodes for two minutes; in another terminal create a topic: it times out.
+
+        lab fault inject kill --set victim=kafka-source-1 --for 2m
+        lab exec kafka-source-0 kafka-topics.sh --create --topic meanwhile \\
+            --bootstrap-server kafka-source-0:9092
 
     A quorum of two needs both. The node that is left cannot elect a controller: no topic is created, no
     leader moves, though half of the partitions have one. Two nodes are safer than one only for the data;

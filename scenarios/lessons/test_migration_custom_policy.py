@@ -38,8 +38,11 @@ def move(lab: Lab, run: Run) -> Iterator[Migration]:
 
 
 def test_10_a_producer_and_a_consumer_are_at_work(lab: Lab, move: Migration) -> None:
-    """In one terminal `lab produce ExampleTopic --rate 200 --keys 100`, in another, in
-    `lab exec msksource bash`, the consumer with a pattern:
+    """In one terminal a producer, which makes the topic and goes on until you stop it:
+
+        lab produce ExampleTopic --partitions 3 --rate 200 --keys 100 --for 1h
+
+    In another, in `lab exec msksource bash`, the consumer with a pattern:
 
         kafka-console-consumer.sh --bootstrap-server msksource:9092 --include '.*ExampleTopic' \\
             --group mm2TestConsumer2 --from-beginning
@@ -72,7 +75,7 @@ def test_30_offset_sync_starts(move: Migration) -> None:
 
 
 def test_40_the_consumer_stops_and_commits_what_it_has_processed(lab: Lab, move: Migration) -> None:
-    """A clean stop, with a synchronous commit. The producer goes on: from here on nobody reads."""
+    """A clean stop, with a synchronous commit: Ctrl-C. The producer goes on: from here on nobody reads."""
     said = move.stop_application()
     assert said.clean
     assert said.standing.uncommitted == 0
@@ -94,22 +97,25 @@ def test_50_its_last_offset_is_synced_then_sync_stops(lab: Lab, move: Migration)
 
 
 def test_60_the_consumer_starts_on_the_new_cluster(lab: Lab, move: Migration) -> None:
-    """The same program with other bootstrap servers. It finds offsets of its group and goes on there."""
+    """The same program with `mskdest:9092`. It finds offsets of its group there and goes on."""
     move.start_application(lab.target).wait_for_processed(SOME)
     assert lab.target.group_states()[GROUP] == "stable"
 
 
 def test_70_the_producer_stops_and_the_pipeline_runs_empty(lab: Lab, move: Migration) -> None:
-    """From here on nobody writes. Empty means two things: `lab lag ExampleTopic` says 0, and so does the
-    group's lag on the new cluster in `lab groups --group mm2TestConsumer2`. Who starts the producer before
-    that mixes new records with old ones: scenarios/test_migration_cautions.py shows it.
+    """Ctrl-C: from here on nobody writes. Empty means two things: `lab lag ExampleTopic` says 0, and so does
+    the group's lag on the new cluster in `lab groups --group mm2TestConsumer2`. Who starts the producer
+    before that mixes new records with old ones: scenarios/test_migration_cautions.py shows it.
     """
     move.stop_producers()
     move.wait_until_pipeline_is_empty()
 
 
 def test_80_the_producer_starts_on_the_new_cluster(lab: Lab, move: Migration) -> None:
-    """The same program with other bootstrap servers, into the topic of the same name."""
+    """The same program with other bootstrap servers, into the topic of the same name:
+
+    lab produce ExampleTopic --rate 200 --keys 100 --for 1h --cluster mskdest
+    """
     before = sum(o.end for o in lab.target.offsets(TOPIC).values())
     move.start_producers(lab.target)
     move.wait_for_acked(SOME)

@@ -37,7 +37,10 @@ def move(lab: Lab, run: Run) -> Iterator[Migration]:
 
 
 def test_10_two_producers_and_a_consumer_are_at_work(lab: Lab, move: Migration) -> None:
-    """`lab produce ExampleTopic --rate 200 --keys 100`, the same with SecondExampleTopic, and
+    """In two terminals a producer each, and the consumer in a third, in `lab exec msksource bash`:
+
+        lab produce ExampleTopic --partitions 3 --rate 200 --keys 100 --for 1h
+        lab produce SecondExampleTopic --partitions 3 --rate 200 --keys 100 --for 1h
 
         kafka-console-consumer.sh --bootstrap-server msksource:9092 --include '.*ExampleTopic' \\
             --group mm2TestConsumer3 --from-beginning
@@ -59,13 +62,14 @@ def test_20_mm2_starts(lab: Lab, move: Migration) -> None:
 def test_30_offset_sync_starts(move: Migration) -> None:
     """The names in the checkpoints have the prefix already, so no policy has to be given:
 
+    echo bootstrap.servers=127.0.0.1:29092 >consumer.properties_sync_dest
     lab sync-offsets -cgi mm2TestConsumer3 -src msksource -pfp consumer.properties_sync_dest
     """
     move.start_sync()
 
 
 def test_40_the_consumer_stops_and_commits_what_it_has_processed(lab: Lab, move: Migration) -> None:
-    """From here on nobody reads."""
+    """Ctrl-C: from here on nobody reads."""
     said = move.stop_application()
     assert said.clean
     assert move.committed(lab.source) == said.standing.positions
@@ -82,14 +86,14 @@ def test_50_its_last_offsets_are_synced_then_sync_stops(move: Migration) -> None
 
 
 def test_60_the_consumer_starts_on_the_new_cluster(lab: Lab, move: Migration) -> None:
-    """Its code is the same: the pattern fits both names."""
+    """Its code is the same, with `mskdest:9092`: the pattern fits both names."""
     application = move.start_application(lab.target)
     standing = application.wait_for_processed(SOME)
     assert set(standing.assigned or ()) == {(t, p) for t in REMOTE.values() for p in range(PARTITIONS)}
 
 
 def test_70_the_producers_stop_and_the_pipeline_runs_empty(move: Migration) -> None:
-    """From here on nobody writes."""
+    """Ctrl-C for both: from here on nobody writes."""
     move.stop_producers()
     move.wait_until_pipeline_is_empty()
 
@@ -110,7 +114,11 @@ def test_71_one_of_the_topics_is_created_on_the_new_cluster(lab: Lab, move: Migr
 
 
 def test_80_the_producers_start_on_the_new_cluster(lab: Lab, move: Migration) -> None:
-    """One into ExampleTopic as ever, the other into `msksource.SecondExampleTopic`, after MM2's records."""
+    """One into ExampleTopic as ever, the other into `msksource.SecondExampleTopic`, after MM2's records:
+
+    lab produce ExampleTopic --rate 200 --keys 100 --for 1h --cluster mskdest
+    lab produce msksource.SecondExampleTopic --rate 200 --keys 100 --for 1h --cluster mskdest
+    """
     before = sum(o.end for o in lab.target.offsets(REMOTE[MOVED]).values())
     move.start_producers(lab.target, to={MOVED: REMOTE[MOVED]})
     move.wait_for_acked(SOME)

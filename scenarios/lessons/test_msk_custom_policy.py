@@ -112,12 +112,20 @@ def test_10_two_clusters_that_know_nothing_of_each_other(lab: Lab) -> None:
 
 
 def test_11_a_producer_and_a_consumer_group_are_at_work(lab: Lab) -> None:
-    """`lab produce ExampleTopic --rate 10` goes on in one terminal, in another, in `lab exec msksource bash`:
+    """The topics first, in `lab exec msksource bash`; the second stands for what a provider has for itself:
+
+        kafka-topics.sh --create --bootstrap-server msksource:9092 --topic ExampleTopic --partitions 3 \\
+            --config retention.ms=86400000 --config min.insync.replicas=1
+        kafka-topics.sh --create --bootstrap-server msksource:9092 --topic __amazon_msk_canary
+
+    `lab produce ExampleTopic --records 5000`, then `lab produce ExampleTopic --rate 10 --for 2h`, which goes
+    on in a terminal of its own. In another one, in `lab exec msksource bash`:
 
         kafka-console-consumer.sh --bootstrap-server msksource:9092 --topic ExampleTopic \\
             --from-beginning --group mm2TestConsumer1
 
-    Give the group a name: without one it is `console-consumer-` and a number, and MM2 leaves such out.
+    Give the group a name: without one it is `console-consumer-` and a number, and MM2 leaves such out. To see
+    that in step 53, start the same in one more terminal without `--group mm2TestConsumer1`.
     """
     before = sum(offsets.count for offsets in lab.source.offsets(TOPIC).values())
     lab.source.wait_for_records(TOPIC, at_least=before + 10, timeout_s=RECORDS_ARRIVE_S)
@@ -347,8 +355,9 @@ def test_71_and_nothing_is_wrong(lab: Lab) -> None:
 
 def test_80_a_second_worker_takes_over(lab: Lab) -> None:
     """`lab up migration --profile high-availability` adds the tutorial's second instance, and
-    `docker kill` takes the first away. The second one then has all connectors and tasks, and records flow
-    on. Some may arrive twice: a task that moves repeats what came after its last committed offset.
+    `lab fault inject kill --set victim=connect --for 60s` takes the first away and brings it back. Meanwhile
+    `lab mm2 status` shows that the second one has all connectors and tasks, and records flow on. Some may
+    arrive twice: a task that moves repeats what came after its last committed offset.
     """
     grown = Lab.up(Wish(topology="migration", name=lab.name, kafka=lab.kafka_version, profiles=(SECOND,)))
     try:

@@ -60,7 +60,7 @@ def test_a_record_is_an_object() -> None:
     [
         (["--tombstones"], "tombstones need keys"),
         (["--rate", "0"], "a rate of 0.0 records per second is not positive"),
-        (["--records", "0"], "0 records are none"),
+        (["--records", "0"], "Invalid value for '--records': not a number of 1 or more"),
         (["--size", "0"], "a size of 0 bytes is not 1 to 10000000"),
         (["--compression", "zip"], 'no compression "zip"; known: none, gzip, snappy, lz4, zstd'),
         (["--seed", "-1"], "a seed of -1 is not 0 to 2^63 - 1"),

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from lab.cli import program as cli
+from lab.engine import Container, Removed
+from lab.harness import Lab
 from lab.project import COMPOSE
 
 Captured = pytest.CaptureFixture[str]
@@ -118,3 +120,39 @@ def test_what_a_lab_does_not_have_is_bad_input(
 def test_down_without_labs_has_nothing_to_do(capsys: Captured) -> None:
     assert cli.exit_code(["down"]) == 0
     assert capsys.readouterr() == ("nothing was up\n", "")
+
+
+def test_down_names_the_labs_that_are_up_where_the_named_one_is_not(
+    capsys: Captured, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.harness.bring_down", lambda _: Removed())
+    lease(state, "monday")
+
+    assert cli.exit_code(["down", "--name", "munday"]) == 0
+    assert capsys.readouterr() == ('nothing was up as "munday"; up: monday\n', "")
+
+    assert cli.exit_code(["down", "--name", "munday", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["still_up"] == ["monday"]
+
+    assert cli.exit_code(["down", "--name", "monday"]) == 0
+    assert capsys.readouterr() == ("lab monday is down: it had no containers\n", "")
+
+
+@pytest.mark.parametrize(
+    ("boxes", "told"),
+    [
+        ([Container(id="1", project="lab-a", service="broker", state="exited", health="")], "exited"),
+        ([Container(id="1", project="lab-a", service="broker2", state="running", health="")], "not there"),
+    ],
+)
+def test_exec_says_that_a_service_does_not_run(
+    capsys: Captured, state: Path, monkeypatch: pytest.MonkeyPatch, boxes: list[Container], told: str
+) -> None:
+    monkeypatch.setattr(Lab, "containers", lambda _: boxes)
+    lease(state, "a")
+
+    assert cli.exit_code(["exec", "broker", "ls"]) == 1
+    assert capsys.readouterr().err == (
+        f'error: service "broker" of lab "a" is {told}\n'
+        'hint: "lab up basic-mirror --name a" brings it back; "lab logs broker" shows what it wrote\n'
+    )

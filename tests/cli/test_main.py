@@ -1,8 +1,10 @@
 """The command's exit codes, and where its words go."""
 
 import json
+import re
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 import typer
@@ -59,6 +61,27 @@ def test_help_is_a_result(capsys: Captured, argv: list[str]) -> None:
     out, err = capsys.readouterr()
     assert "Usage: " in out
     assert err == ""
+
+
+def test_the_version_is_that_of_the_package(capsys: Captured) -> None:
+    assert cli.exit_code(["--version"]) == 0
+    assert capsys.readouterr() == (f"mirror-lab {metadata.version('mirror-lab')}\n", "")
+
+
+@pytest.mark.parametrize(
+    "argv", [["up"], ["exec"], ["images"], ["images", "save"], ["mm2", "deploy"], ["mm2", "set"], ["groups"]]
+)
+def test_help_names_what_is_given_and_no_types(capsys: Captured, argv: list[str]) -> None:
+    """A flag is given nothing; an option something with a name, in capitals as that of an argument."""
+    assert cli.exit_code([*argv, "--help"]) == 0
+    told = capsys.readouterr().out
+
+    usage = next(line for line in told.splitlines() if "Usage: " in line)
+    assert not re.search(r"[{[][a-z]|\.\.\.[\]}]", usage), usage
+    options = told[told.index("Options") :]
+    assert "<bool>" not in options
+    assert "<str>" not in options
+    assert "<list" not in options
 
 
 @pytest.mark.parametrize("argv", [[], ["mm2"]])
