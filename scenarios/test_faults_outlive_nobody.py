@@ -47,12 +47,13 @@ TOGETHER: dict[str, tuple[Made, ...]] = {
         ("slow-link", "cluster=source", "delay_ms=50", "broker=kafka-source-2"),
         ("pause", "victim=kafka-target-1"),
     ),
-    "a disk, the link, a config": (  # not beside a pause: a client may ask the silent broker for 15 s
+    # A config not where a broker is silent or ends, which clients may ask for 15 s.
+    "a disk, the link, a config": (
         ("disk-full", "victim=kafka-target-3"),
         ("narrow-link", "cluster=source", "rate_kb_per_s=300", "broker=kafka-source-1"),
         ("cut-link", "cluster=source", "broker=kafka-source-2"),
         ("reset-link", "cluster=source", "broker=kafka-source-3"),
-        ("refuse-records", "cluster=target", "topic=connect-status", "max_bytes=50000"),
+        ("refuse-records", "cluster=source", f"topic={TOPIC}", "max_bytes=50000"),
     ),
 }
 # What is over in a moment is killed before it is: as soon as the journal tells of it.
@@ -67,7 +68,8 @@ SHORT_LIMIT_S = 20.0
 
 @pytest.fixture(scope="module")
 def decoys(lab: Lab) -> Iterator[None]:
-    """What somebody else has on this machine, and in this very lab."""
+    """What somebody else has on this machine, and in this very lab; and a topic to break."""
+    lab.source.create_topic(TOPIC, partitions=2, replicas=3, configs={"retention.ms": "7200000"})
     image = netfault()
     remove_decoys()
     there = (
@@ -181,7 +183,6 @@ def test_faults_whose_makers_are_killed_are_undone_in_time(lab: Lab, made: tuple
 @pytest.mark.usefixtures("decoys")
 def test_makers_that_are_killed_before_their_fault_is_made_leave_nothing(lab: Lab) -> None:
     """As soon as the journal has a fault, which is before or while it is made."""
-    lab.source.create_topic(TOPIC, partitions=2, replicas=3, configs={"retention.ms": "7200000"})
     produce(lab.source, TOPIC, Plan(run="midst", records=100), lambda _: None)
     batch = Batch(lab, IN_THE_MIDST, SHORT_LIMIT_S)
 
