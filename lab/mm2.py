@@ -137,12 +137,8 @@ class Connector:
 
     @property
     def isolation(self) -> str:
-        """Which records of transactions MM2's own consumer reads."""
-        keys = (
-            "source.consumer.isolation.level",
-            "consumer.isolation.level",
-            "consumer.override.isolation.level",
-        )
+        """Which records of transactions MM2's own consumer reads; it takes no `consumer.override.`."""
+        keys = ("source.consumer.isolation.level", "consumer.isolation.level")
         return next((self.config[key] for key in keys if key in self.config), "read_uncommitted")
 
     def remote_topic(self, topic: str) -> str:

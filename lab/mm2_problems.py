@@ -1,6 +1,7 @@
 """What the worker does not say against one connector: each of these runs, and does something else."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from lab.mm2 import (
     BYTES_CONVERTER,
@@ -13,6 +14,9 @@ from lab.mm2 import (
 )
 from lab.topology import Topology
 
+_OVERRIDE: Final = "consumer.override."
+_TO_REACH_A_CLUSTER: Final = ("bootstrap.servers", "security.", "ssl.", "sasl.")
+
 
 def problems(connector: Connector, topology: Topology) -> list[Problem]:
     """What is wrong with a connector by itself, in the order of its keys' weight."""
@@ -22,6 +26,7 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
         *_too_many_replicas(connector, topology),
         *_converters(connector, topology),
         *_headers(connector, topology),
+        *_not_of_its_consumer(connector),
         *_foreign_policy(connector),
     ]
 
@@ -114,6 +119,20 @@ def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
             message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
             remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
         )
+
+
+def _not_of_its_consumer(connector: Connector) -> Iterator[Problem]:
+    """Connect makes consumers of its own with these keys, MM2 makes the one that reads the source."""
+    for key in connector.config:
+        name = key.removeprefix(_OVERRIDE)
+        # with exactly-once support Connect reads a connector's offsets, and must reach where they are
+        if key.startswith(_OVERRIDE) and not name.startswith(_TO_REACH_A_CLUSTER):
+            yield Problem(
+                severity=Severity.ERROR,
+                key=key,
+                message="it does nothing: MM2's own consumer of the source takes no such key",
+                remedy=f'write "source.consumer.{name}"',
+            )
 
 
 def _foreign_policy(connector: Connector) -> Iterator[Problem]:

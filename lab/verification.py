@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 
 from lab import workings
 from lab.catching_up import Frozen, Say, wait_for_target
-from lab.checks import STANDARD, Check, Duplicates, run_checks
+from lab.checks import STANDARD, Check, Duplicates, NoPhantoms, run_checks
 from lab.errors import NotEnough
 from lab.evidence import (
     LEDGER_COLUMNS,
@@ -118,7 +118,10 @@ def verify(
     with evidence(histories, f"{flow.folder}/evidence") as records:
         stages.took("read both topics into evidence", time.monotonic() - begin)
         with stages.stage("judge", say):
-            known = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
+            known = [
+                *_of_records(flow, allow_duplicates=allow_duplicates),
+                *(workings.checks(doings) if doings else ()),
+            ]
             checks = [check for check in known if check.name in wanted]
             tables = {**records, **(workings.tables(spark, doings, records, checks) if doings else {})}
             verdicts = run_checks(tables, checks)[0]
@@ -134,9 +137,13 @@ def verify(
     )
 
 
-def _of_records(allow_duplicates: bool) -> list[Check]:
-    allowing = Duplicates(allowed_fraction=1.0)
-    return [allowing if allow_duplicates and check.name == allowing.name else check for check in STANDARD]
+def _of_records(flow: Flow, *, allow_duplicates: bool) -> list[Check]:
+    """Those of every topic, knowing what the connector was asked to do, and what is put up with."""
+    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == "read_committed")]
+    if allow_duplicates:
+        told.append(Duplicates(allowed_fraction=1.0))
+    by_name = {check.name: check for check in told}
+    return [by_name.get(check.name, check) for check in STANDARD]
 
 
 @contextmanager

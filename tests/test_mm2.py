@@ -145,6 +145,27 @@ def test_the_replication_policy_names_the_remote_topic(config: dict[str, str], r
     assert Connector(name="m", config=config).remote_topic("orders") == remote
 
 
+@pytest.mark.parametrize(
+    ("config", "isolation"),
+    [
+        ({}, "read_uncommitted"),
+        ({"consumer.isolation.level": "read_committed"}, "read_committed"),
+        ({"source.consumer.isolation.level": "read_committed"}, "read_committed"),
+        (
+            {
+                "consumer.isolation.level": "read_committed",
+                "source.consumer.isolation.level": "read_uncommitted",
+            },
+            "read_uncommitted",
+        ),
+        ({"consumer.override.isolation.level": "read_committed"}, "read_uncommitted"),
+    ],
+    ids=["default", "consumer", "source", "the source's wins", "Connect's own"],
+)
+def test_mm2_reads_transactions_as_its_own_consumer_is_told(config: dict[str, str], isolation: str) -> None:
+    assert Connector(name="m", config=config).isolation == isolation
+
+
 def test_families_of_keys_are_known() -> None:
     config = {
         "consumer.max.poll.records": "1",

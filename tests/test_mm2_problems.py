@@ -71,6 +71,24 @@ def test_a_worker_of_the_target_needs_no_producer_override(basic: Topology) -> N
     assert problems(reverse, basic) == []
 
 
+def test_an_override_for_connects_consumers_does_nothing(basic: Topology) -> None:
+    overridden = connector(
+        **{
+            "consumer.override.isolation.level": "read_committed",
+            "consumer.override.bootstrap.servers": "broker2:29093",
+        }
+    )
+
+    assert problems(overridden, basic) == [
+        Problem(
+            severity=Severity.ERROR,
+            key="consumer.override.isolation.level",
+            message="it does nothing: MM2's own consumer of the source takes no such key",
+            remedy='write "source.consumer.isolation.level"',
+        )
+    ]
+
+
 def test_clusters_outside_the_topology_are_not_judged(basic: Topology) -> None:
     outside = connector(
         **{
