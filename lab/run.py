@@ -151,6 +151,6 @@ def _commit() -> str:
             timeout=5,
             check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     return described.stdout.strip() or "unknown"
