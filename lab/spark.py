@@ -6,8 +6,8 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -31,6 +31,8 @@ __all__ = [
     "interpreting",
     "session",
     "topic_frame",
+    "translated",
+    "undoing",
     "upload",
 ]
 
@@ -38,6 +40,7 @@ SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
 _EXISTING_ANSWERS_S: Final = 30.0
+_SEE: Final = '"lab logs spark" tells more; verify again'
 
 
 # A session is closed by whoever made it, never by Python. That may drop one in the midst of another's call,
@@ -60,11 +63,8 @@ def session(address: str) -> SparkSession:
         spark: SparkSession | None = None
         try:
             spark = SparkSession.builder.remote(remote).create()
-            patient = spark.client.get_retry_policies()
-            # The client's own way is to ask for ten minutes, whatever answers there.
-            spark.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1_000)])
-            spark.range(1).collect()
-            spark.client.set_retry_policies(patient)
+            with _impatient(spark):
+                spark.range(1).collect()
         except (PySparkException, OSError, RuntimeError) as error:
             if spark is not None:
                 spark.release_session_on_close = False  # of what does not answer
@@ -97,6 +97,40 @@ def _require_listener(remote: str) -> None:
             f"no Spark Connect server answers at {host}:{port}: {error.strerror or error}",
             f"start it, mend {SPARK_REMOTE}, or unset it to use the lab's own Spark",
         ) from error
+
+
+@contextmanager
+def _impatient(spark: SparkSession) -> Iterator[None]:
+    """The client's own way is to ask for ten minutes, whatever answers there."""
+    patient = spark.client.get_retry_policies()
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1_000)])
+    yield
+    spark.client.set_retry_policies(patient)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """What a job fails with at the server, as of memory that ran out or records that retention took."""
+    try:
+        yield
+    except PySparkException as error:
+        told = str(error).strip().splitlines() or [type(error).__name__]
+        raise SparkError(f"{doing} failed: {told[0]}", _SEE) from error
+    except grpc.RpcError as error:  # not all of the client's own requests are translated by it
+        told = [str(error.details() if isinstance(error, grpc.Call) else error)]
+        raise SparkError(f"{doing} failed: {told[0]}", _SEE) from error
+
+
+@contextmanager
+def undoing(spark: SparkSession, undo: Callable[[], None]) -> Iterator[None]:
+    """Undo what was done at the server when the block ends; failing at that never hides what ended it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(PySparkException, grpc.RpcError), _impatient(spark):
+            undo()
+        raise
+    undo()
 
 
 def topic_frame(
@@ -144,25 +178,22 @@ def in_memory(frame: DataFrame) -> DataFrame:
 def interpreting(spark: SparkSession) -> Iterator[None]:
     """For few rows: to compile expressions takes the server longer than to go over such rows."""
     interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for key, value in interpreted.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
+
+    def unset() -> None:
         for key in interpreted:
             spark.conf.unset(key)
+
+    with undoing(spark, unset):
+        for key, value in interpreted.items():
+            spark.conf.set(key, value)
+        yield
 
 
 def upload(spark: SparkSession, path: Path, name: str, folder: str = SERVER_FOLDER) -> str:
     """Copy a file to the Spark server, wherever that is, and give its path there."""
     at_server = f"{folder}/{name}"
-    try:
+    with translated(f"uploading {path.name}"):
         spark.copyFromLocalToFs(str(path), at_server)
-    except PySparkException as error:
-        raise SparkError(f"uploading {path.name} failed: {str(error).splitlines()[0]}") from error
-    except grpc.RpcError as error:  # of uploads the client translates no error
-        told = error.details() if isinstance(error, grpc.Call) else error
-        raise SparkError(f"uploading {path.name} failed: {told}") from error
     return at_server
 
 
