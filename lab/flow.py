@@ -43,7 +43,7 @@ class Flow:
     @property
     def emits_checkpoints(self) -> bool:
         given = self.checkpointer
-        return given is not None and given.config.get("emit.checkpoints.enabled") != "false"
+        return given is not None and given.switched_off_by is None
 
     @property
     def syncs_at(self) -> Cluster:

@@ -42,6 +42,8 @@ class Judged:
     """What a verification found, and everything that a report of it needs."""
 
     outcome: Outcome
+    source: str
+    target: str
     verdicts: list[Verdict]
     frozen_at: str
     partitions: list[dict[str, Any]]
@@ -50,6 +52,7 @@ class Judged:
     samples: list[dict[str, Any]] = field(default_factory=list)
     latency_ms: dict[str, Any] | None = None
     trouble: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)  # what was left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +114,8 @@ def verify(
         with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
             doings = workings.read(flow)
     with stages.stage("hand the ledgers to Spark", say):
-        ends = name_ends(flow, owed, frozen_at)
+        notes: list[str] = []
+        ends = name_ends(flow, owed, frozen_at, tell=notes.append)
         histories = histories_of(spark, flow, ends)
     say("read both topics into evidence")
     begin = time.monotonic()
@@ -129,10 +133,13 @@ def verify(
             drawn = figures(records, verdicts)
     return Judged(
         outcome=worst(v.outcome for v in verdicts),
+        source=flow.source.alias,
+        target=flow.target.alias,
         verdicts=verdicts,
         frozen_at=ends.frozen_at.isoformat(timespec="milliseconds"),
         stages=stages.taken,
         samples=[asdict(sample) for sample in samples],
+        notes=notes,
         **vars(drawn),
     )
 
@@ -160,10 +167,10 @@ def others_at_rest(flow: Flow) -> Iterator[int]:
             )
 
 
-def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:
+def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime, tell: Say = lambda _: None) -> Ends:
     """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
     target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    known = _accounts(Origin(topic=flow.topic, source=flow.source))
+    known = _accounts(Origin(topic=flow.topic, source=flow.source), tell)
     # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
     source = flow.source.offsets(flow.topic)
     return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
@@ -203,9 +210,9 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     )
 
 
-def _accounts(origin: Origin) -> list[Summary]:
+def _accounts(origin: Origin, tell: Say = lambda _: None) -> list[Summary]:
     topic_id = origin.source.topic_id(origin.topic)
-    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id)]
+    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id, tell=tell)]
 
 
 def other_accounts(flow: Flow) -> list[Summary]:

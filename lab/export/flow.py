@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lab.errors import LabError
-from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, has_work, says_again
+from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, says_again
 from lab.mm2 import Connector
 
 MM2_FILE: Final = "mm2.properties"
@@ -94,7 +94,7 @@ def flow_of(
     `one_cluster` says whether two lists of addresses are of one cluster.
     """
     mm2s = [connector for connector in connectors if connector.connector_class in CLASSES]
-    working = [connector for connector in mm2s if has_work(connector)]
+    working = [connector for connector in mm2s if connector.switched_off_by is None]
     told = [f'"{c.name}" is no connector of MM2, and left out' for c in connectors if c not in mm2s]
     told += [f'"{c.name}" is switched off, and left out' for c in mm2s if c not in working]
     _refuse(working)

@@ -205,6 +205,10 @@ class Topology:
                 return alias
         return None
 
+    def known_as(self, alias: str, address: str) -> str:
+        """A cluster's alias here: the one given, else that of the cluster at the address, if there is one."""
+        return alias if alias in self.roles.clusters else self.alias_of(address) or alias
+
     def worker_setting(self, key: str) -> str | None:
         """A setting of the Connect workers, e.g. "header.converter"."""
         variable = "CONNECT_" + key.upper().replace("-", "___").replace(".", "_")
