@@ -11,7 +11,8 @@ from lab.errors import BadInput, Interrupted, LabError
 
 # Loading all of them, with the clients that they use, would take longer than most commands.
 COMMANDS: Final = {
-    "labs": ("list", "up", "status", "logs", "open", "down", "prune", "exec"),
+    "labs": ("list", "up", "logs", "open", "down", "prune", "exec"),
+    "status": ("status",),
     "data": ("topics", "produce", "consume"),
     "host": ("doctor", "images"),
     "verify": ("verify",),

@@ -76,6 +76,7 @@ class Connection:
         spec: OffsetSpec | Mapping[Place, OffsetSpec],
         *,
         isolation: str = "read_uncommitted",
+        timeout_s: float = REQUEST_S,
     ) -> dict[Place, int]:
         if not partitions:
             return {}
@@ -86,7 +87,7 @@ class Connection:
             try:
                 with translated(doing):
                     futures = self._admin.list_offsets(
-                        asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=REQUEST_S
+                        asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=timeout_s
                     )
                     return {(tp.topic, tp.partition): done.result().offset for tp, done in futures.items()}
             except LeaderMoved:
@@ -96,7 +97,11 @@ class Connection:
         doing = f'listing offsets of cluster "{self.alias}"'
         try:
             return wait_until(
-                ask, timeout_s=LEADER_FOUND_S, what=doing, transient=(LeaderMoved,), pause_s=0.2
+                ask,
+                timeout_s=min(LEADER_FOUND_S, timeout_s),
+                what=doing,
+                transient=(LeaderMoved,),
+                pause_s=0.2,
             )
         except TimedOut as error:
             raise ClusterError(error.message, 'see "lab status"') from error
