@@ -30,6 +30,7 @@ class Flow:
     )  # of Spark's Kafka source
     folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
     kafka_4: bool = False  # the worker's version: what counts as internal
+    writes_transactions: bool = False  # MM2 itself: their markers take offsets on the target
 
     @property
     def remote(self) -> str:

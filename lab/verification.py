@@ -188,8 +188,8 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         )
     # Where the lab did not write itself, it cannot know what the holes between offsets are.
     holes = 0 if known and not transactional and not compacted and not ends.grown else None
-    # Of a source that has no markers MM2 makes a target that has, where it writes transactions itself.
-    target_holes = None if flow.connector.exactly_once else holes
+    # of a source that has no markers MM2 then makes a target that has
+    target_holes = None if flow.writes_transactions else holes
     nothing = Offsets(start=0, end=0)
     rows = [
         (0, p, o.start, o.end, holes, t.start, t.end, target_holes, bool(known), compacted)

@@ -53,6 +53,7 @@ class Flows:
             options={alias: self._options(alias, listener) for alias, listener in doors.items()},
             folder=self._folder,
             kafka_4=lab.kafka_4,
+            writes_transactions=lab.writes_transactions(connector),
         )
 
     def mirroring(

@@ -93,7 +93,7 @@ def _groups(lab: Parts, alias: str) -> Mapping[str, str]:
 
 
 def _deployed(lab: Parts) -> tuple[Deployed, ...]:
-    known = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
+    known = {key: value for key in _OF_WORKERS if (value := lab.worker_setting(key))}
     setting = None if lab.topology.roles.connect_url else known
     if lab.topology.has_connect:
         return _on_workers(lab, setting)

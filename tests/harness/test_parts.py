@@ -188,6 +188,41 @@ def test_a_flow_goes_between_the_clusters_that_its_connector_reaches(
         Flows(lab).of(mine[0].topic_patterns[0])
 
 
+@pytest.mark.parametrize(
+    ("variables", "config", "writes"),
+    [
+        ({}, {}, False),
+        ({}, {"exactly.once.support": "required"}, True),
+        ({"LAB_EXACTLY_ONCE": "enabled"}, {}, True),
+        ({"LAB_EXACTLY_ONCE": "disabled"}, {}, False),
+    ],
+)
+def test_workers_that_support_exactly_once_write_transactions_for_all(
+    fake: Engine, variables: dict[str, str], config: dict[str, str], writes: bool
+) -> None:
+    lab = Lab.up(Wish(topology="resilience", name="a", variables=variables))
+    connector = next(iter(lab.known_connectors())).with_overrides(config)
+
+    assert lab.writes_transactions(connector) is writes
+
+
+def test_a_flow_of_a_dedicated_mm2_has_the_worker_of_its_target(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="dedicated-tls", name="a"))
+    first = lab.deployed()[0]
+    properties = lab.mm2_properties()
+    monkeypatch.setattr(
+        Lab,
+        "mm2_properties",
+        lambda _: {**properties, f"{first.target_alias}.exactly.once.source.support": "enabled"},
+    )
+
+    assert lab.writes_transactions(first)
+    back = {"source.cluster.alias": first.target_alias, "target.cluster.alias": first.source_alias}
+    assert not lab.writes_transactions(first.with_overrides(back))
+
+
 def test_confluents_worker_has_a_version_too(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = Lab.up(Wish(topology="aggregate", name="a"))
     monkeypatch.setattr(Lab, "connect", Worker(lab))
