@@ -114,7 +114,7 @@ def carried_out(workers: Workers) -> Plan:
 def test_what_runs_as_its_file_says_is_not_touched() -> None:
     workers = Workers("RUNNING", config=dict(ORDERS.config))
 
-    assert carried_out(workers).leaves_alone
+    assert carried_out(workers) == Plan(connector=ORDERS)
     assert workers.asked == []
 
 

@@ -12,9 +12,9 @@ from typing import Final
 from lab.errors import LabError
 from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, says_again
 from lab.mm2 import Connector
+from lab.mm2_keys import is_secret
 
 MM2_FILE: Final = "mm2.properties"
-_SECRET: Final = ("password", "keystore.key", "secret")
 _REFERENCE: Final = re.compile(r"\$\{[^}]+\}")
 _PLAIN_OPTION: Final = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?(?!\$\{)[^\"'\s;]", re.IGNORECASE)
 # Where a client of the worker connects to, and how.
@@ -179,4 +179,4 @@ def holds_secret(key: str, value: str) -> bool:
     """Whether a value is a password, or has one in it, instead of referring to it."""
     if key.endswith("jaas.config"):
         return _PLAIN_OPTION.search(value) is not None
-    return key.endswith(_SECRET) and value != "" and _REFERENCE.fullmatch(value) is None
+    return is_secret(key) and value != "" and _REFERENCE.fullmatch(value) is None

@@ -23,7 +23,7 @@ from lab.diagnose.observation import Cluster, Deployed, Observation, Service, To
 from lab.errors import BadInput, LabError
 from lab.harness.parts import Parts
 from lab.mm2 import Connector
-from lab.mm2_plan import is_secret
+from lab.mm2_keys import is_secret
 
 SAVED: Final = "observation.json"
 HIDDEN: Final = "[hidden]"
