@@ -14,7 +14,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from lab.kafka.connection import REQUEST_S, ClusterError, Connection, translated
+from lab.kafka.connection import ATTEMPT_S, REQUEST_S, ClusterError, Connection, translated
 from lab.kafka.values import Layout, Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
@@ -228,8 +228,11 @@ class Topics(Connection):
             for key, value in configs.items()
         ]
         asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
-        with translated(f'changing the config of topic "{topic}" of cluster "{self.alias}"'):
-            self._admin.incremental_alter_configs([asked], request_timeout=REQUEST_S)[asked].result()
+
+        def ask() -> None:
+            self._admin.incremental_alter_configs([asked], request_timeout=ATTEMPT_S)[asked].result()
+
+        self._insisting(ask, f'changing the config of topic "{topic}" of cluster "{self.alias}"')
 
 
 def _topic_config(entry: Any) -> TopicConfig:
