@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from lab.engine import EngineError, docker, follow
 from lab.errors import BadInput, HostNotReady
-from lab.project import COMPOSE, VERSIONS, versions
+from lab.project import COMPOSE, VERSIONS, registry, versions
 from lab.setup import ca_bundle, registry_answers
 from lab.topology import Topology, interpolate
 from lab.topology.document import mapping
@@ -40,7 +40,7 @@ class Image:
 
     @property
     def tag(self) -> str:
-        return f"{_prefix()}mirror-lab/{self.kind}:{self.version}"
+        return f"{registry()}mirror-lab/{self.kind}:{self.version}"
 
     def is_current(self) -> bool:
         found = docker("image", "ls", "--quiet", "--filter", f"label={SOURCE_LABEL}={self.source}", self.tag)
@@ -115,7 +115,7 @@ def ensure_base(on_line: Callable[[str], None]) -> str:
     if docker("image", "ls", "--quiet", tag).strip():
         return tag
     if registry_answers():
-        upstream = f"{_prefix()}debian:{suite}-slim"
+        upstream = f"{registry()}debian:{suite}-slim"
         on_line(f"pulling {upstream}")
         docker("pull", "--quiet", upstream)
         docker("tag", upstream, tag)
@@ -171,13 +171,8 @@ def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
 
 
 def _present() -> list[str]:
-    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{_prefix()}mirror-lab/*")
+    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{registry()}mirror-lab/*")
     return sorted(tag for tag in listed.split() if not tag.endswith("<none>"))
-
-
-def _prefix() -> str:
-    """A registry to take images from, e.g. "registry.example:5000/"."""
-    return os.environ.get("LAB_REGISTRY", "")
 
 
 def _hash(kind: str, section: dict[str, Any], values: dict[str, str]) -> str:

@@ -50,8 +50,9 @@ def test_the_image_that_checks_exports_is_no_topologys() -> None:
         assert "strimzi" not in {image.kind for image in wanted(VERSION, topology.load(name))}
 
 
-def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_REGISTRY", "registry.example:5000/")
+@pytest.mark.parametrize("given", ["registry.example:5000/", "registry.example:5000"])
+def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("LAB_REGISTRY", given)
 
     assert wanted(VERSION)[0].tag == "registry.example:5000/mirror-lab/kafka:3.9.1"
 

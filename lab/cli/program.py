@@ -1,5 +1,6 @@
 """Assembles the commands, and turns every way in which one can end into an exit code."""
 
+import os
 from importlib import import_module
 from typing import Final
 
@@ -8,6 +9,7 @@ from typer.exceptions import TyperException
 
 from lab.cli import console
 from lab.errors import BadInput, Interrupted, LabError
+from lab.project import REGISTRY, registry
 
 # Loading all of them, with the clients that they use, would take longer than most commands.
 COMMANDS: Final = {
@@ -43,6 +45,8 @@ def program(command: str = "") -> typer.Typer:
 
 def exit_code(arguments: list[str]) -> int:
     """Run one command; every error that a user can cause becomes two lines and a code."""
+    if prefix := registry():  # Compose puts it right before an image's name
+        os.environ[REGISTRY] = prefix
     # What follows `exec` belongs to another program.
     as_json = "--json" in arguments and arguments[0] != "exec"
     try:
