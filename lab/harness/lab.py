@@ -163,8 +163,8 @@ class Lab(Parts):
         from lab.verification import verify
 
         breaking.require_whole(self.name, f'verifying "{topic}"')
-        flow = self.flow(topic, source=source, target=target)
         with translated(f'verifying "{topic}"'):
+            flow = self.flow(topic, source=source, target=target)
             self.flows.require_reach(flow)
             judged = verify(
                 self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say

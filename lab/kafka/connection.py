@@ -71,7 +71,7 @@ class Connection:
     def _insisting(
         self, ask: Callable[[], T], doing: str, *, transient: Collection[int] = (KafkaError._TIMED_OUT,)
     ) -> T:
-        """The answer to what may be asked twice. A client keeps to a broker that stands still, a new one not."""
+        """The answer to what may be asked twice: after a time-out by a client that knows no broker yet."""
 
         def observe() -> T | NotYet:
             try:
