@@ -198,7 +198,7 @@ class Parts:
             )
         return read_connector(files[name]).with_overrides(overrides)
 
-    @property
+    @cached_property  # to ask may take a while where a worker hangs
     def kafka_4(self) -> bool:
         """Whether the workers are of Kafka 4 or later, where other topics count as internal."""
         return is_kafka_4(self.connect.version() if self.topology.has_connect else self.kafka_version)
