@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import grpc  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, RetriesExceeded
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
@@ -40,7 +40,10 @@ SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
 _EXISTING_ANSWERS_S: Final = 30.0
-_SEE: Final = '"lab logs spark" tells more; verify again'
+# The client's own way is to ask for ten minutes, whatever answers there. A server that is gone has forgotten
+# its sessions: that long pays only where a cluster of somebody's may be out of reach for a while.
+_SOON: Final = {"max_retries": 5, "max_backoff": 1_000}  # some 4 s
+_OWN: Final = {"max_retries": 9, "max_backoff": 5_000}  # some 30 s
 
 
 # A session is closed by whoever made it, never by Python. That may drop one in the midst of another's call,
@@ -63,8 +66,10 @@ def session(address: str) -> SparkSession:
         spark: SparkSession | None = None
         try:
             spark = SparkSession.builder.remote(remote).create()
-            with _impatient(spark):
+            with _asking(spark, _SOON):
                 spark.range(1).collect()
+            if not existing_spark():
+                spark.client.set_retry_policies([DefaultPolicy(**_OWN)])
         except (PySparkException, OSError, RuntimeError) as error:
             if spark is not None:
                 spark.release_session_on_close = False  # of what does not answer
@@ -100,10 +105,9 @@ def _require_listener(remote: str) -> None:
 
 
 @contextmanager
-def _impatient(spark: SparkSession) -> Iterator[None]:
-    """The client's own way is to ask for ten minutes, whatever answers there."""
+def _asking(spark: SparkSession, patience: Mapping[str, int]) -> Iterator[None]:
     patient = spark.client.get_retry_policies()
-    spark.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1_000)])
+    spark.client.set_retry_policies([DefaultPolicy(**patience)])
     yield
     spark.client.set_retry_policies(patient)
 
@@ -113,12 +117,18 @@ def translated(doing: str) -> Iterator[None]:
     """What a job fails with at the server, as of memory that ran out or records that retention took."""
     try:
         yield
+    except RetriesExceeded as error:
+        raise _failed(doing, "the Spark server does not answer any more") from error
     except PySparkException as error:
-        told = str(error).strip().splitlines() or [type(error).__name__]
-        raise SparkError(f"{doing} failed: {told[0]}", _SEE) from error
+        raise _failed(doing, str(error)) from error
     except grpc.RpcError as error:  # not all of the client's own requests are translated by it
-        told = [str(error.details() if isinstance(error, grpc.Call) else error)]
-        raise SparkError(f"{doing} failed: {told[0]}", _SEE) from error
+        raise _failed(doing, str(error.details() if isinstance(error, grpc.Call) else error)) from error
+
+
+def _failed(doing: str, told: str) -> SparkError:
+    first = next(iter(told.strip().splitlines()), "Spark says nothing")
+    see = "the Spark server's log" if existing_spark() else '"lab logs spark"'
+    return SparkError(f"{doing} failed: {first}", f"{see} tells more; verify again")
 
 
 @contextmanager
@@ -127,7 +137,7 @@ def undoing(spark: SparkSession, undo: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(PySparkException, grpc.RpcError), _impatient(spark):
+        with suppress(PySparkException, grpc.RpcError), _asking(spark, _SOON):
             undo()
         raise
     undo()

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc  # type: ignore[import-untyped]
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, RetriesExceeded
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from lab import spark as lab_spark
@@ -109,6 +109,25 @@ def test_python_closes_no_session() -> None:
     assert client.closed
 
 
+@pytest.mark.parametrize(("existing", "patience"), [(None, [9]), ("sc://spark.example:15002", [15])])
+def test_a_server_of_the_labs_own_that_is_gone_is_not_asked_for_long(
+    monkeypatch: pytest.MonkeyPatch, existing: str | None, patience: list[int]
+) -> None:
+    policies: list[list[DefaultPolicy]] = [[DefaultPolicy()]]
+    client = SimpleNamespace(get_retry_policies=lambda: policies[-1], set_retry_policies=policies.append)
+    spark = SimpleNamespace(client=client, range=lambda _: SimpleNamespace(collect=list))
+    remote = SimpleNamespace(create=lambda: spark)
+    monkeypatch.setattr(
+        lab_spark, "SparkSession", SimpleNamespace(builder=SimpleNamespace(remote=lambda _: remote))
+    )
+    monkeypatch.setattr(lab_spark, "existing_spark", lambda: existing)
+    monkeypatch.setattr(lab_spark, "_require_listener", lambda _: None)
+
+    session("127.0.0.1:1")
+
+    assert [policy.max_retries for policy in policies[-1]] == patience
+
+
 def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_taken_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -127,6 +146,10 @@ def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_tak
     [
         (PySparkException(message="Job aborted\n\tat org.apache.spark"), "Job aborted"),
         (grpc.RpcError("connection refused"), "connection refused"),
+        (
+            RetriesExceeded(errorClass="RETRIES_EXCEEDED", messageParameters={}),
+            "the Spark server does not answer any more",
+        ),
     ],
 )
 def test_what_a_job_fails_with_is_a_line_of_its_own(error: Exception, told: str) -> None:
