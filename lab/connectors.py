@@ -2,23 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from lab.connect import Connect
 from lab.errors import BadInput, nearest
 from lab.kafka import Cluster
-from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE, Connector, Problem, Severity
+from lab.mm2 import CHECKPOINT, SOURCE, Connector, Problem, Severity, cluster_of, is_kafka_4
 from lab.mm2_names import Names
 from lab.mm2_plan import Plan, plan
 from lab.mm2_positions import Position, assigned, committed, positions
 from lab.mm2_problems import nothing_to_mirror, problems
 from lab.mm2_status import Status
 from lab.mm2_together import problems_between
-from lab.parity import is_mirrored
 from lab.topology import Topology
-
-# With these off a connector runs without tasks, and says nothing of it.
-_SWITCHES: Final = {CHECKPOINT: "emit.checkpoints.enabled", HEARTBEAT: "emit.heartbeats.enabled"}
 
 
 @dataclass(frozen=True)
@@ -65,12 +60,17 @@ class Connectors:
         return [problem for problem in found if problem not in known]
 
     def _no_topic(self, connector: Connector, topics: Mapping[str, list[str]]) -> Iterator[Problem]:
-        if connector.source_alias in topics:  # else it is a cluster that this lab does not know
-            yield from nothing_to_mirror(connector, topics[connector.source_alias])
+        source = cluster_of(self.topology, connector, "source")
+        if source in topics:  # else it is a cluster that this lab does not know
+            yield from nothing_to_mirror(connector, topics[source], kafka_4=self._kafka_4)
 
     def _clusters(self, chosen: Sequence[Connector]) -> set[str]:
-        named = {alias for one in chosen for alias in (one.source_alias, one.target_alias)}
+        named = {cluster_of(self.topology, one, side) for one in chosen for side in ("source", "target")}
         return named & set(self.topology.roles.clusters)
+
+    @property
+    def _kafka_4(self) -> bool:
+        return is_kafka_4(self.connect.version())
 
     def _objections(self, connector: Connector) -> list[Problem]:
         return [
@@ -116,32 +116,26 @@ class Connectors:
 
     def why_idle(self, connector: Connector) -> str | None:
         """Why MM2 gives this connector no task at present, if it gives it none."""
-        kind, config = connector.connector_class, connector.config
-        switch = _SWITCHES.get(kind, "enabled")
-        if "false" in (config.get("enabled"), config.get(switch)):
+        kind = connector.connector_class
+        if switch := connector.switched_off_by:
             return f'"{switch}" is false'
-        # a connector may have another name for a cluster than the topology has
-        by_address = self.topology.alias_of(config.get("source.cluster.bootstrap.servers", ""))
-        alias = (
-            connector.source_alias if connector.source_alias in self.topology.roles.clusters else by_address
-        )
-        if alias is None:
+        alias = cluster_of(self.topology, connector, "source")
+        if alias not in self.topology.roles.clusters:
             return None
         source = self.cluster(alias)
         if kind == SOURCE:
-            found = nothing_to_mirror(connector, source.topic_names())
+            found = nothing_to_mirror(connector, source.topic_names(), kafka_4=self._kafka_4)
             without_tasks = any(problem.severity is Severity.ERROR for problem in found)
             return "no topic matches yet" if without_tasks else None
         if kind != CHECKPOINT:
             return None
-        interval_s = config.get("refresh.groups.interval.seconds", "600")
+        interval_s = connector.config.get("refresh.groups.interval.seconds", "600")
+        kafka_4 = self._kafka_4
         groups = (group for group in source.group_states() if connector.takes_group(group))
-        if any(self._reads_mirrored(source, group, connector) for group in groups):
+        read = (topic for group in groups for topic, _ in source.group_offsets(group))
+        if any(connector.mirrors(topic, kafka_4=kafka_4) for topic in read):
             return None
         return f"no consumer group has offsets in a mirrored topic yet; MM2 looks again every {interval_s} s"
-
-    def _reads_mirrored(self, source: Cluster, group: str, connector: Connector) -> bool:
-        return any(is_mirrored(connector, topic) for topic, _ in source.group_offsets(group))
 
     # -- how far ---------------------------------------------------------------------------------
 
@@ -152,6 +146,6 @@ class Connectors:
             return None
         done = committed(self.connect.offsets(name))
         mirrored = set(assigned(self.connect.task_configs(name)))
-        source = self.cluster(connector.source_alias)
+        source = self.cluster(cluster_of(self.topology, connector, "source"))
         ends = source.offsets_of({topic for topic, _ in {*done, *mirrored}})
         return positions(done, mirrored, {place: offsets.end for place, offsets in ends.items()})

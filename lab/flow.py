@@ -30,6 +30,7 @@ class Flow:
     )  # of Spark's Kafka source
     folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
     kafka_4: bool = False  # the worker's version: what counts as internal
+    writes_transactions: bool = False  # MM2 itself: their markers take offsets on the target
 
     @property
     def remote(self) -> str:
@@ -43,7 +44,7 @@ class Flow:
     @property
     def emits_checkpoints(self) -> bool:
         given = self.checkpointer
-        return given is not None and given.config.get("emit.checkpoints.enabled") != "false"
+        return given is not None and given.switched_off_by is None
 
     @property
     def syncs_at(self) -> Cluster:

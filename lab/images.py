@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from lab.engine import EngineError, docker, follow
 from lab.errors import BadInput, HostNotReady
-from lab.project import COMPOSE, VERSIONS, versions
+from lab.project import COMPOSE, VERSIONS, registry, versions
 from lab.setup import ca_bundle, registry_answers
 from lab.topology import Topology, interpolate
 from lab.topology.document import mapping
@@ -40,7 +40,7 @@ class Image:
 
     @property
     def tag(self) -> str:
-        return f"{_prefix()}mirror-lab/{self.kind}:{self.version}"
+        return f"{registry()}mirror-lab/{self.kind}:{self.version}"
 
     def is_current(self) -> bool:
         found = docker("image", "ls", "--quiet", "--filter", f"label={SOURCE_LABEL}={self.source}", self.tag)
@@ -115,7 +115,7 @@ def ensure_base(on_line: Callable[[str], None]) -> str:
     if docker("image", "ls", "--quiet", tag).strip():
         return tag
     if registry_answers():
-        upstream = f"{_prefix()}debian:{suite}-slim"
+        upstream = f"{registry()}debian:{suite}-slim"
         on_line(f"pulling {upstream}")
         docker("pull", "--quiet", upstream)
         docker("tag", upstream, tag)
@@ -132,23 +132,24 @@ def ensure_base(on_line: Callable[[str], None]) -> str:
 
 def _debootstrap(suite: str, tag: str) -> None:
     with tempfile.TemporaryDirectory(prefix="mirror-lab-base-") as folder:
-        root = Path(folder) / "root"
-        try:
-            subprocess.run(
-                ["debootstrap", "--variant=minbase", suite, str(root)],
-                check=True,
-                capture_output=True,
-                text=True,
-                timeout=_DEBOOTSTRAP_S,
-            )
-        except FileNotFoundError as error:
-            raise HostNotReady("debootstrap is not installed", 'run "lab doctor --fix"') from error
-        except subprocess.CalledProcessError as error:
-            told = (error.stdout + error.stderr).strip().splitlines()
-            raise EngineError(f"debootstrap failed: {told[-1] if told else 'it said nothing'}") from error
-        archive = Path(folder) / "base.tar"
-        subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True, timeout=_DEBOOTSTRAP_S)
+        root, archive = Path(folder) / "root", Path(folder) / "base.tar"
+        _run("debootstrap", "--variant=minbase", suite, str(root))
+        _run("tar", "-C", str(root), "-cf", str(archive), ".")
         docker("import", str(archive), tag)
+
+
+def _run(*command: str) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=_DEBOOTSTRAP_S)
+    except FileNotFoundError as error:
+        raise HostNotReady(f"{command[0]} is not installed", 'run "lab doctor --fix"') from error
+    except subprocess.TimeoutExpired as error:
+        raise EngineError(
+            f"{command[0]} did not end within {_DEBOOTSTRAP_S:.0f} s", "is the network slow? try again"
+        ) from error
+    except subprocess.CalledProcessError as error:
+        told = (error.stdout + error.stderr).strip().splitlines()
+        raise EngineError(f"{command[0]} failed: {told[-1] if told else 'it said nothing'}") from error
 
 
 def save(path: Path, on_line: Callable[[str], None]) -> list[str]:
@@ -156,6 +157,8 @@ def save(path: Path, on_line: Callable[[str], None]) -> list[str]:
     tags = _present()
     if not tags:
         raise BadInput("this host has no images of the lab to save", 'build them first: "lab images"')
+    if not path.absolute().parent.is_dir():
+        raise BadInput(f'no folder "{path.absolute().parent}"', "make it first, or name another file")
     follow(["docker", "save", "--output", str(path), *tags], on_line)
     return tags
 
@@ -168,13 +171,8 @@ def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
 
 
 def _present() -> list[str]:
-    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{_prefix()}mirror-lab/*")
+    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{registry()}mirror-lab/*")
     return sorted(tag for tag in listed.split() if not tag.endswith("<none>"))
-
-
-def _prefix() -> str:
-    """A registry to take images from, e.g. "registry.example:5000/"."""
-    return os.environ.get("LAB_REGISTRY", "")
 
 
 def _hash(kind: str, section: dict[str, Any], values: dict[str, str]) -> str:

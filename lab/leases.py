@@ -87,7 +87,7 @@ def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int
             raise BadInput(f'topology "{topology.name}" has no port "{name}"', nearest(name.lower(), short))
         if not number.isdecimal() or not 1 <= int(number) <= 65_535:
             raise BadInput(f'"{number}" is not a port', "a number from 1 to 65535, e.g. --port broker=19092")
-        if int(number) in others or (own.get(variable) != number and not _bindable(int(number))):
+        if int(number) in others or (own.get(variable) != number and not port_is_free(int(number))):
             raise BadInput(f"port {number}, asked for as {name}, is taken", "choose another, or leave it out")
         result[variable] = int(number)
     if len(set(result.values())) < len(result):
@@ -137,12 +137,12 @@ def _numbers(values: Mapping[str, str]) -> Iterator[int]:
 def _free(port: Port, taken: set[int]) -> int:
     candidates: tuple[int, ...] = (port.default, *range(_FIRST_FREE, _LAST_FREE))
     for number in candidates:
-        if number not in taken and _bindable(number):
+        if number not in taken and port_is_free(number):
             return number
     raise LabError(f"no free port for {port.variable}", "end what holds them, or bring labs down")
 
 
-def _bindable(port: int) -> bool:
+def port_is_free(port: int) -> bool:
     """Whether the engine could publish the port on 127.0.0.1: also nothing on 0.0.0.0 holds it."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

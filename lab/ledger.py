@@ -10,7 +10,7 @@ import json
 import os
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -76,10 +76,6 @@ class Summary:
     def sent(self) -> int:
         """Records that may have been sent."""
         return self.acked + self.failed + self.unknown
-
-    @property
-    def last_sequence(self) -> int | None:
-        return self.sent - 1 if self.sent else None
 
 
 class Ledger:
@@ -197,16 +193,19 @@ def summary(path: Path) -> Summary:
             unknown=int(said["unknown"]),
             torn=said["torn"] == "true",
         )
-    except (pa.ArrowInvalid, KeyError, OSError) as error:
+    except (pa.ArrowInvalid, KeyError, TypeError, ValueError, OSError) as error:
         raise LedgerError(
             f'"{path}" is not a ledger: {error}', 'ledgers are written by "lab produce"'
         ) from error
 
 
-def ledgers(cluster: str, topic: str, topic_id: str | None = None) -> list[Path]:
+def ledgers(
+    cluster: str, topic: str, topic_id: str | None = None, *, tell: Callable[[str], None] = lambda _: None
+) -> list[Path]:
     """The closed ledgers of a topic under the runs folder, oldest first; crashed producers' are made now.
 
-    Labs come and go and their topics' names stay: with `topic_id`, only of that very topic.
+    Labs come and go and their topics' names stay: with `topic_id`, only of that very topic. A file that
+    cannot be read is told, and keeps nobody from the others.
     """
     for left in list(runs_folder().rglob(journal.NAME)):
         try:
@@ -215,11 +214,19 @@ def ledgers(cluster: str, topic: str, topic_id: str | None = None) -> list[Path]
             continue  # its producer is at work
     found = [
         said
-        for said in map(summary, runs_folder().rglob(NAME))
+        for said in _readable(runs_folder().rglob(NAME), tell)
         if (said.heading.cluster, said.heading.topic) == (cluster, topic)
         and topic_id in (None, said.heading.topic_id)
     ]
     return [said.path for said in sorted(found, key=lambda said: (said.heading.started_ms, said.path))]
+
+
+def _readable(paths: Iterable[Path], tell: Callable[[str], None]) -> Iterator[Summary]:
+    for path in paths:
+        try:
+            yield summary(path)
+        except LedgerError as error:
+            tell(f"left out: {error}")
 
 
 # -- the Parquet file ------------------------------------------------------------------------------

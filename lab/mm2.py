@@ -24,7 +24,12 @@ POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY, CUSTOM_POLICY)  # whose name
 KEEPING_NAMES: Final = (IDENTITY_POLICY, CUSTOM_POLICY)
 HEARTBEATS: Final = "heartbeats"
 BYTES_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+# Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
+_EXCLUDED: Final = r".*[\-\.]internal, .*\.replica, __.*"
+_EXCLUDED_SINCE_4: Final = r"mm2.*\.internal, .*\.replica, __.*"
 KINDS: Final = {"msc": SOURCE, "cpc": CHECKPOINT, "hbc": HEARTBEAT}  # as the names of files say it
+# What each of these is for can be switched off by itself.
+SWITCHES: Final = {CHECKPOINT: "emit.checkpoints.enabled", HEARTBEAT: "emit.heartbeats.enabled"}
 
 
 def _short_names(full: str) -> tuple[str, str]:
@@ -45,24 +50,6 @@ class Problem:
     key: str
     message: str
     remedy: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replicas:
-    """How often a connector wants each partition of a topic that it creates, and on which side."""
-
-    key: str
-    factor: int
-    is_default: bool
-    side: str  # "source" or "target", as keys of connectors have it
-
-
-# Of what each kind of connector creates; MM2's own defaults.
-_REPLICATION_DEFAULTS: Final = {
-    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
-    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
-    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +82,16 @@ class Connector:
         return self.source_alias if side == "source" else self.target_alias
 
     @property
+    def switched_off_by(self) -> str | None:
+        """The key by which it gets no task, as if it were not there, if one does.
+
+        Heartbeats go on where a flow is not enabled; a dedicated MM2 sends them the other way by that.
+        """
+        enabled = () if self.connector_class == HEARTBEAT else ("enabled",)
+        keys = (*enabled, SWITCHES.get(self.connector_class, ""))
+        return next((key for key in keys if self.config.get(key) == "false"), None)
+
+    @property
     def topic_patterns(self) -> list[str]:
         """Names or regular expressions of the topics to mirror; all topics when the key is not given."""
         return [pattern.strip() for pattern in self.config.get("topics", ".*").split(",")]
@@ -105,10 +102,38 @@ class Connector:
         except re.error:
             return True  # Java's syntax is another one; the worker judges it
 
+    def mirrors(self, topic: str, *, kafka_4: bool) -> bool:
+        """Whether a source connector mirrors a topic of its source, on workers of Kafka 4 or earlier ones."""
+        excluded = self.excluded("topics", _EXCLUDED_SINCE_4 if kafka_4 else _EXCLUDED)
+        chosen = self.selects(topic) and not listed(excluded, topic)
+        return (
+            (chosen or self.takes_heartbeats(topic))
+            and not self.is_internal(topic, kafka_4=kafka_4)
+            and not self._is_cycle(topic)
+        )
+
+    def is_internal(self, topic: str, *, kafka_4: bool) -> bool:
+        """Whether MM2 never mirrors a topic of this name, whatever was selected."""
+        end = f"{self.internal_separator}internal"
+        checkpoints = f"{self.internal_separator}checkpoints{end}"
+        if topic.startswith(("__", ".")) or topic.endswith(checkpoints):
+            return True
+        if kafka_4:
+            return topic.startswith("mm2") and topic.endswith(end)
+        return topic.endswith((end, ".internal", "-internal"))
+
+    def _is_cycle(self, topic: str) -> bool:
+        """Whether a topic came from the target in the first place; without prefixes nobody can know."""
+        return not self.keeps_names and self.target_alias in topic.split(self.separator)[:-1]
+
     def takes_group(self, group: str) -> bool:
         """Whether a consumer group's offsets are translated."""
-        excluded = self.config.get("groups.exclude", "console-consumer-.*, connect-.*, __.*")
+        excluded = self.excluded("groups", "console-consumer-.*, connect-.*, __.*")
         return listed(self.config.get("groups", ".*"), group) and not listed(excluded, group)
+
+    def excluded(self, what: str, default: str) -> str:
+        """A list of what is left out; before Kafka 4 its key had another name, and still that one too."""
+        return self.config.get(f"{what}.exclude", self.config.get(f"{what}.blacklist", default))
 
     def takes_heartbeats(self, topic: str) -> bool:
         """Whether a topic is one of heartbeats, which MM2 mirrors whatever was selected."""
@@ -137,12 +162,8 @@ class Connector:
 
     @property
     def isolation(self) -> str:
-        """Which records of transactions MM2's own consumer reads."""
-        keys = (
-            "source.consumer.isolation.level",
-            "consumer.isolation.level",
-            "consumer.override.isolation.level",
-        )
+        """Which records of transactions MM2's own consumer reads; it takes no `consumer.override.`."""
+        keys = ("source.consumer.isolation.level", "consumer.isolation.level")
         return next((self.config[key] for key in keys if key in self.config), "read_uncommitted")
 
     def remote_topic(self, topic: str) -> str:
@@ -154,32 +175,16 @@ class Connector:
     @property
     def offset_syncs_alias(self) -> str:
         """The cluster that holds the offset syncs: the source, unless the connector says otherwise."""
-        return self.alias_of(self._offset_syncs_side)
+        return self.alias_of(self.offset_syncs_side)
 
     @property
-    def _offset_syncs_side(self) -> str:
+    def offset_syncs_side(self) -> str:
         return "target" if self.config.get("offset-syncs.topic.location") == "target" else "source"
-
-    @property
-    def replicas(self) -> tuple[Replicas, ...]:
-        """Of the topics that it creates; a number that is none is the worker's to refuse."""
-        defaults = _REPLICATION_DEFAULTS.get(self.connector_class, {})
-        asked = {key: self.config.get(key, str(default)) for key, default in defaults.items()}
-        return tuple(
-            Replicas(
-                key=key,
-                factor=int(factor),
-                is_default=key not in self.config,
-                side=self._offset_syncs_side if key.startswith("offset-syncs") else "target",
-            )
-            for key, factor in asked.items()
-            if factor.isdecimal()
-        )
 
     @property
     def offset_syncs_topic(self) -> str:
         """Named for the other cluster, where it is not."""
-        other = self.alias_of("source" if self._offset_syncs_side == "target" else "target")
+        other = self.alias_of("source" if self.offset_syncs_side == "target" else "target")
         return self._internal("mm2-offset-syncs", other, "internal")
 
     @property
@@ -200,6 +205,13 @@ class Connector:
 
     def _internal(self, *parts: str) -> str:
         return self.internal_separator.join(parts)
+
+
+def is_kafka_4(version: str) -> bool:
+    """Whether workers that say this version are of Kafka 4 or later; Confluent's 7.9.0-ccs is Kafka 3.9."""
+    major = re.match(r"\d+", version)
+    confluent = version.endswith(("-ccs", "-ce"))
+    return major is not None and int(major[0]) >= (8 if confluent else 4)
 
 
 def listed(patterns: str, name: str) -> bool:
@@ -250,6 +262,12 @@ def known_policy(name: str) -> str:
         f'no replication policy "{name}" is known here, and no Java class can be asked',
         nearest(name, list(POLICIES)),
     )
+
+
+def cluster_of(topology: "Topology", connector: Connector, side: str) -> str:
+    """The topology's name for the source or the target of a connector, which may have another one for it."""
+    address = connector.config.get(f"{side}.cluster.bootstrap.servers", "")
+    return topology.known_as(connector.alias_of(side), address)
 
 
 def aliases_of(topology: "Topology", side: str) -> list[str]:

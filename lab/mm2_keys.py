@@ -3,6 +3,7 @@
 A scenario compares these with what a running worker defines, so that a new version's key is noticed.
 """
 
+import re
 from typing import Final
 
 KNOWN_KEYS: Final = frozenset(
@@ -43,3 +44,11 @@ KNOWN_PREFIXES: Final = (
     ),
     *("config.providers", "security.", "ssl.", "sasl."),
 )
+
+_SECRET: Final = re.compile(r"password|jaas|secret|keystore\.key|credential", re.IGNORECASE)
+_OF_PROVIDER: Final = re.compile(r"config\.providers\.[^.]+\.")  # its name, which says nothing
+
+
+def is_secret(key: str) -> bool:
+    """Whether nobody should see a key's value."""
+    return _SECRET.search(_OF_PROVIDER.sub("", key)) is not None

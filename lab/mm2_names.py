@@ -45,9 +45,9 @@ class Names:
         return list(dict.fromkeys(path for name in names for path in self._paths(name)))
 
     def connectors(self, names: list[str] | None, deployed: Collection[str]) -> list[str]:
-        """The connectors of these names, whether they have a file, or are deployed, or neither."""
+        """The connectors of these names, each once, whether they have a file, or are deployed, or neither."""
         if not names:
-            return [read_connector(path).name for path in self.files.values()]
+            return list(dict.fromkeys(read_connector(path).name for path in self.files.values()))
         return list(dict.fromkeys(found for name in names for found in self._connectors(name, deployed)))
 
     def _paths(self, name: str) -> list[Path]:

@@ -1,14 +1,13 @@
 """What to do so that a connector runs as its file says: what counts as deployed, and what differs."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from lab.mm2 import Connector
+from lab.mm2_keys import is_secret
 from lab.mm2_status import Deployed
 
-_SECRET: Final = re.compile(r"password|jaas|secret|keystore\.key|credential", re.IGNORECASE)
 _GIVEN_BY_CONNECT: Final = "name"  # the worker adds it to every config
 
 
@@ -30,11 +29,6 @@ class Difference:
         return self.file or "(not given)", self.live or "(not given)"
 
 
-def is_secret(key: str) -> bool:
-    """Whether nobody should see a key's value."""
-    return bool(_SECRET.search(key))
-
-
 def differences(connector: Connector, live: Mapping[str, str]) -> tuple[Difference, ...]:
     """In the order of their keys."""
     keys = {*connector.config, *live} - {_GIVEN_BY_CONNECT}
@@ -54,10 +48,6 @@ class Plan:
     changed: tuple[str, ...] = ()  # keys
     restart: tuple[int | None, ...] = ()  # tasks by number, None for the connector itself
     resume: bool = False
-
-    @property
-    def leaves_alone(self) -> bool:
-        return not (self.create or self.changed or self.restart or self.resume)
 
     @property
     def said(self) -> str:
@@ -82,7 +72,7 @@ def plan(connector: Connector, deployed: Deployed | None) -> Plan:
         changed=changed,
         # A new config starts the connector and all its tasks anyway.
         restart=() if changed or status is None else status.failed,
-        resume=status is not None and status.state in ("PAUSED", "STOPPED"),
+        resume=status is not None and status.at_rest,
     )
 
 

@@ -1,10 +1,14 @@
 """What the worker does not say against one connector: each of these runs, and does something else."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from lab.mm2 import (
     BYTES_CONVERTER,
+    CHECKPOINT,
     DEFAULT_POLICY,
+    HEARTBEAT,
     SOURCE,
     Connector,
     Problem,
@@ -12,6 +16,41 @@ from lab.mm2 import (
     unknown_keys,
 )
 from lab.topology import Topology
+
+# Of what each kind of connector creates; MM2's own defaults.
+_REPLICATION_DEFAULTS: Final = {
+    SOURCE: {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3},
+    CHECKPOINT: {"checkpoints.topic.replication.factor": 3},
+    HEARTBEAT: {"heartbeats.topic.replication.factor": 3},
+}
+_OVERRIDE: Final = "consumer.override."
+_TO_REACH_A_CLUSTER: Final = ("bootstrap.servers", "security.", "ssl.", "sasl.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """How often a connector wants each partition of a topic that it creates, and on which side."""
+
+    key: str
+    factor: int
+    is_default: bool
+    side: str  # "source" or "target", as keys of connectors have it
+
+
+def replicas(connector: Connector) -> tuple[Replicas, ...]:
+    """Of the topics that it creates; a number that is none is the worker's to refuse."""
+    defaults = _REPLICATION_DEFAULTS.get(connector.connector_class, {})
+    asked = {key: connector.config.get(key, str(default)) for key, default in defaults.items()}
+    return tuple(
+        Replicas(
+            key=key,
+            factor=int(factor),
+            is_default=key not in connector.config,
+            side=connector.offset_syncs_side if key.startswith("offset-syncs") else "target",
+        )
+        for key, factor in asked.items()
+        if factor.isdecimal()
+    )
 
 
 def problems(connector: Connector, topology: Topology) -> list[Problem]:
@@ -22,29 +61,36 @@ def problems(connector: Connector, topology: Topology) -> list[Problem]:
         *_too_many_replicas(connector, topology),
         *_converters(connector, topology),
         *_headers(connector, topology),
+        *_not_of_its_consumer(connector),
         *_foreign_policy(connector),
     ]
 
 
-def nothing_to_mirror(connector: Connector, topics: Sequence[str]) -> Iterator[Problem]:
+def nothing_to_mirror(connector: Connector, topics: Sequence[str], *, kafka_4: bool) -> Iterator[Problem]:
     """MM2 looks for topics when it starts and then every `refresh.topics.interval.seconds`.
 
     Heartbeats it takes along unasked: with them the connector has a task, though not for what was meant.
     """
-    if connector.connector_class != SOURCE or any(connector.selects(topic) for topic in topics):
+    mirrored = [topic for topic in topics if connector.mirrors(topic, kafka_4=kafka_4)]
+    if connector.connector_class != SOURCE or any(connector.selects(topic) for topic in mirrored):
         return
-    heartbeats = any(connector.takes_heartbeats(topic) for topic in topics)
     wanted = ", ".join(connector.topic_patterns)
     interval_s = connector.config.get("refresh.topics.interval.seconds", "600")
+    left_out = [t for t in topics if connector.selects(t) and not connector.is_internal(t, kafka_4=kafka_4)]
+    none = f'no topic of cluster "{connector.source_alias}" matches "{wanted}"'
+    if left_out:
+        none = f'what "{wanted}" matches in cluster "{connector.source_alias}" is left out: {left_out[0]}'
     yield Problem(
-        severity=Severity.WARNING if heartbeats else Severity.ERROR,
+        severity=Severity.WARNING if mirrored else Severity.ERROR,
         key="topics",
         message=(
-            f'no topic of cluster "{connector.source_alias}" matches "{wanted}": the connector would '
-            f"{'mirror heartbeats only' if heartbeats else 'run without tasks'} and look again "
+            f"{none}: the connector would "
+            f"{'mirror heartbeats only' if mirrored else 'run without tasks'} and look again "
             f"after {interval_s} s"
         ),
-        remedy='create the topic first, e.g. with "lab produce"',
+        remedy='see "topics.exclude"; what came from the target never goes back'
+        if left_out
+        else 'create the topic first, e.g. with "lab produce"',
     )
 
 
@@ -69,7 +115,7 @@ def _wrong_cluster(connector: Connector, topology: Topology) -> Iterator[Problem
 
 
 def _too_many_replicas(connector: Connector, topology: Topology) -> Iterator[Problem]:
-    for wanted in connector.replicas:
+    for wanted in replicas(connector):
         alias = topology.alias_of(connector.config.get(f"{wanted.side}.cluster.bootstrap.servers", ""))
         if alias is None:
             continue
@@ -114,6 +160,20 @@ def _headers(connector: Connector, topology: Topology) -> Iterator[Problem]:
             message="headers arrive base64-encoded: Connect's default header converter is not binary-safe",
             remedy=f'set "header.converter": "{BYTES_CONVERTER}"',
         )
+
+
+def _not_of_its_consumer(connector: Connector) -> Iterator[Problem]:
+    """Connect makes consumers of its own with these keys, MM2 makes the one that reads the source."""
+    for key in connector.config:
+        name = key.removeprefix(_OVERRIDE)
+        # with exactly-once support Connect reads a connector's offsets, and must reach where they are
+        if key.startswith(_OVERRIDE) and not name.startswith(_TO_REACH_A_CLUSTER):
+            yield Problem(
+                severity=Severity.ERROR,
+                key=key,
+                message="it does nothing: MM2's own consumer of the source takes no such key",
+                remedy=f'write "source.consumer.{name}"',
+            )
 
 
 def _foreign_policy(connector: Connector) -> Iterator[Problem]:

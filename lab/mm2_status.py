@@ -46,6 +46,11 @@ class Status:
     def running(self) -> bool:
         return bool(self.tasks) and self.all("RUNNING")
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether somebody had it rest."""
+        return self.state in ("PAUSED", "STOPPED")
+
     def all(self, state: str) -> bool:
         """Whether the connector and each task that it has are in this state."""
         return self.state == state and all(task.state == state for task in self.tasks)

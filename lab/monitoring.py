@@ -14,7 +14,7 @@ from lab import leases
 from lab.engine import docker
 from lab.errors import HostNotReady
 from lab.mm2 import read_connector
-from lab.project import versions
+from lab.project import registry, versions
 from lab.setup import registry_answers
 from lab.topology import Service, Topology, interpolate
 
@@ -127,7 +127,7 @@ def _images(services: Mapping[str, Service], pinned: Mapping[str, str]) -> Itera
 
 
 def _can_be_had(image: str) -> bool:
-    here = docker("image", "ls", "--quiet", os.environ.get("LAB_REGISTRY", "") + image)
+    here = docker("image", "ls", "--quiet", registry() + image)
     return bool(here.strip()) or registry_answers(image)
 
 

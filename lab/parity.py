@@ -14,9 +14,6 @@ from typing import Final
 from lab.kafka import ABSENT, Acl, GroupOffset, Topic, TopicConfig
 from lab.mm2 import Connector, listed
 
-# Kafka 4.0 narrowed what counts as internal (KIP-1074), so of some names only the version can tell.
-_EXCLUDED: Final = r".*[\-\.]internal, .*\.replica, __.*"
-_EXCLUDED_SINCE_4: Final = r"mm2.*\.internal, .*\.replica, __.*"
 _CONFIGS_EXCLUDED: Final = (
     r"follower\.replication\.throttled\.replicas, leader\.replication\.throttled\.replicas, "
     r"message\.timestamp\.difference\.max\.ms, message\.timestamp\.type, "
@@ -87,30 +84,6 @@ class GroupRow:
     due_ms: int
 
 
-def is_internal(connector: Connector, topic: str, *, kafka_4: bool) -> bool:
-    """Whether MM2 never mirrors a topic of this name, whatever was selected."""
-    end = f"{connector.internal_separator}internal"
-    checkpoints = f"{connector.internal_separator}checkpoints{end}"
-    if topic.startswith(("__", ".")) or topic.endswith(checkpoints):
-        return True
-    if kafka_4:
-        return topic.startswith("mm2") and topic.endswith(end)
-    return topic.endswith((end, ".internal", "-internal"))
-
-
-def is_mirrored(connector: Connector, topic: str, *, kafka_4: bool = False) -> bool:
-    """Whether a source connector mirrors a topic of its source."""
-    excluded = connector.config.get("topics.exclude", connector.config.get("topics.blacklist"))
-    if excluded is None:
-        excluded = _EXCLUDED_SINCE_4 if kafka_4 else _EXCLUDED
-    chosen = connector.selects(topic) and not listed(excluded, topic)
-    return (
-        (chosen or connector.takes_heartbeats(topic))
-        and not is_internal(connector, topic, kafka_4=kafka_4)
-        and not _is_cycle(connector, topic)
-    )
-
-
 def topic_rows(
     connector: Connector, source: Iterable[Topic], target: Iterable[Topic], *, kafka_4: bool = False
 ) -> list[TopicRow]:
@@ -119,8 +92,8 @@ def topic_rows(
         TopicRow(
             topic=topic.name,
             remote=remote,
-            selected=is_mirrored(connector, topic.name, kafka_4=kafka_4),
-            internal=is_internal(connector, topic.name, kafka_4=kafka_4),
+            selected=connector.mirrors(topic.name, kafka_4=kafka_4),
+            internal=connector.is_internal(topic.name, kafka_4=kafka_4),
             s_partitions=topic.partitions,
             # of a name that both clusters use for themselves nothing can be said
             t_partitions=None if remote == topic.name and topic.internal else there.get(remote),
@@ -157,11 +130,10 @@ def _config_row(
     target: Mapping[str, TopicConfig],
     before: Mapping[str, TopicConfig] | None,
 ) -> ConfigRow:
-    excluded = connector.config.get("config.properties.exclude", _CONFIGS_EXCLUDED)
     row = ConfigRow(
         topic=topic, key=key, rule=Rule.RESET, expected=None, found=_own(target, key), judged=True
     )
-    if listed(excluded, key):
+    if listed(connector.excluded("config.properties", _CONFIGS_EXCLUDED), key):
         expected = None if before is None else _own(before, key)
         return replace(row, rule=Rule.UNTOUCHED, expected=expected, judged=before is not None)
     if config.default and connector.config.get("use.defaults.from", "target") == "target":
@@ -186,7 +158,7 @@ def acl_rows(
     expected = {
         copied
         for acl in source
-        if (copied := _copied(connector, acl)) and is_mirrored(connector, acl.name, kafka_4=kafka_4)
+        if (copied := _copied(connector, acl)) and connector.mirrors(acl.name, kafka_4=kafka_4)
     }
     prefix = connector.remote_topic("")
     found = {
@@ -259,10 +231,3 @@ def group_rows(
 def _offset(committed: Mapping[str, Committed], group: str, topic: str, partition: int) -> int:
     place = committed.get(group, {}).get((topic, partition))
     return -1 if place is None else place.offset
-
-
-def _is_cycle(connector: Connector, topic: str) -> bool:
-    """Whether a topic came from the target in the first place; without prefixes nobody can know."""
-    if connector.keeps_names:
-        return False
-    return connector.target_alias in topic.split(connector.separator)[:-1]

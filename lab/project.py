@@ -10,6 +10,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 COMPOSE: Final = ROOT / "compose"
 VERSIONS: Final = COMPOSE / "versions.env"
 SPARK_REMOTE: Final = "LAB_SPARK_REMOTE"
+REGISTRY: Final = "LAB_REGISTRY"
 
 
 def state_folder() -> Path:
@@ -30,6 +31,12 @@ def runs_folder() -> Path:
 def existing_spark() -> str | None:
     """The Spark Connect server that the user named instead of the lab's own."""
     return os.environ.get(SPARK_REMOTE) or None
+
+
+def registry() -> str:
+    """What stands before images' names, e.g. "registry.example:5000/"; with its slash, however given."""
+    given = os.environ.get(REGISTRY, "").rstrip("/")
+    return f"{given}/" if given else ""
 
 
 def read_env_file(path: Path) -> dict[str, str]:

@@ -156,6 +156,6 @@ def _commit() -> str:
             timeout=5,
             check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     return described.stdout.strip() or "unknown"

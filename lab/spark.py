@@ -6,14 +6,14 @@ one that LAB_SPARK_REMOTE names. Column expressions only: the server has no Pyth
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import grpc  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, RetriesExceeded
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
@@ -31,6 +31,8 @@ __all__ = [
     "interpreting",
     "session",
     "topic_frame",
+    "translated",
+    "undoing",
     "upload",
 ]
 
@@ -38,6 +40,10 @@ SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
 _EXISTING_ANSWERS_S: Final = 30.0
+# The client's own way is to ask for ten minutes, whatever answers there. A server that is gone has forgotten
+# its sessions: that long pays only where a cluster of somebody's may be out of reach for a while.
+_SOON: Final = {"max_retries": 5, "max_backoff": 1_000}  # some 4 s
+_OWN: Final = {"max_retries": 9, "max_backoff": 5_000}  # some 30 s
 
 
 # A session is closed by whoever made it, never by Python. That may drop one in the midst of another's call,
@@ -60,11 +66,10 @@ def session(address: str) -> SparkSession:
         spark: SparkSession | None = None
         try:
             spark = SparkSession.builder.remote(remote).create()
-            patient = spark.client.get_retry_policies()
-            # The client's own way is to ask for ten minutes, whatever answers there.
-            spark.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1_000)])
-            spark.range(1).collect()
-            spark.client.set_retry_policies(patient)
+            with _asking(spark, _SOON):
+                spark.range(1).collect()
+            if not existing_spark():
+                spark.client.set_retry_policies([DefaultPolicy(**_OWN)])
         except (PySparkException, OSError, RuntimeError) as error:
             if spark is not None:
                 spark.release_session_on_close = False  # of what does not answer
@@ -97,6 +102,45 @@ def _require_listener(remote: str) -> None:
             f"no Spark Connect server answers at {host}:{port}: {error.strerror or error}",
             f"start it, mend {SPARK_REMOTE}, or unset it to use the lab's own Spark",
         ) from error
+
+
+@contextmanager
+def _asking(spark: SparkSession, patience: Mapping[str, int]) -> Iterator[None]:
+    patient = spark.client.get_retry_policies()
+    spark.client.set_retry_policies([DefaultPolicy(**patience)])
+    yield
+    spark.client.set_retry_policies(patient)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """What a job fails with at the server, as of memory that ran out or records that retention took."""
+    try:
+        yield
+    except RetriesExceeded as error:
+        raise _failed(doing, "the Spark server does not answer any more") from error
+    except PySparkException as error:
+        raise _failed(doing, str(error)) from error
+    except grpc.RpcError as error:  # not all of the client's own requests are translated by it
+        raise _failed(doing, str(error.details() if isinstance(error, grpc.Call) else error)) from error
+
+
+def _failed(doing: str, told: str) -> SparkError:
+    first = next(iter(told.strip().splitlines()), "Spark says nothing")
+    see = "the Spark server's log" if existing_spark() else '"lab logs spark"'
+    return SparkError(f"{doing} failed: {first}", f"{see} tells more; verify again")
+
+
+@contextmanager
+def undoing(spark: SparkSession, undo: Callable[[], None]) -> Iterator[None]:
+    """Undo what was done at the server when the block ends; failing at that never hides what ended it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(PySparkException, grpc.RpcError), _asking(spark, _SOON):
+            undo()
+        raise
+    undo()
 
 
 def topic_frame(
@@ -144,25 +188,22 @@ def in_memory(frame: DataFrame) -> DataFrame:
 def interpreting(spark: SparkSession) -> Iterator[None]:
     """For few rows: to compile expressions takes the server longer than to go over such rows."""
     interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for key, value in interpreted.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
+
+    def unset() -> None:
         for key in interpreted:
             spark.conf.unset(key)
+
+    with undoing(spark, unset):
+        for key, value in interpreted.items():
+            spark.conf.set(key, value)
+        yield
 
 
 def upload(spark: SparkSession, path: Path, name: str, folder: str = SERVER_FOLDER) -> str:
     """Copy a file to the Spark server, wherever that is, and give its path there."""
     at_server = f"{folder}/{name}"
-    try:
+    with translated(f"uploading {path.name}"):
         spark.copyFromLocalToFs(str(path), at_server)
-    except PySparkException as error:
-        raise SparkError(f"uploading {path.name} failed: {str(error).splitlines()[0]}") from error
-    except grpc.RpcError as error:  # of uploads the client translates no error
-        told = error.details() if isinstance(error, grpc.Call) else error
-        raise SparkError(f"uploading {path.name} failed: {told}") from error
     return at_server
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 
 from lab import workings
 from lab.catching_up import Frozen, Say, wait_for_target
-from lab.checks import STANDARD, Check, Duplicates, run_checks
+from lab.checks import STANDARD, Check, Duplicates, NoPhantoms, run_checks
 from lab.errors import NotEnough
 from lab.evidence import (
     LEDGER_COLUMNS,
@@ -42,6 +42,8 @@ class Judged:
     """What a verification found, and everything that a report of it needs."""
 
     outcome: Outcome
+    source: str
+    target: str
     verdicts: list[Verdict]
     frozen_at: str
     partitions: list[dict[str, Any]]
@@ -50,6 +52,7 @@ class Judged:
     samples: list[dict[str, Any]] = field(default_factory=list)
     latency_ms: dict[str, Any] | None = None
     trouble: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)  # what was left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,14 +114,18 @@ def verify(
         with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
             doings = workings.read(flow)
     with stages.stage("hand the ledgers to Spark", say):
-        ends = name_ends(flow, owed, frozen_at)
+        notes: list[str] = []
+        ends = name_ends(flow, owed, frozen_at, tell=notes.append)
         histories = histories_of(spark, flow, ends)
     say("read both topics into evidence")
     begin = time.monotonic()
     with evidence(histories, f"{flow.folder}/evidence") as records:
         stages.took("read both topics into evidence", time.monotonic() - begin)
         with stages.stage("judge", say):
-            known = [*_of_records(allow_duplicates), *(workings.checks(doings) if doings else ())]
+            known = [
+                *_of_records(flow, allow_duplicates=allow_duplicates),
+                *(workings.checks(doings) if doings else ()),
+            ]
             checks = [check for check in known if check.name in wanted]
             tables = {**records, **(workings.tables(spark, doings, records, checks) if doings else {})}
             verdicts = run_checks(tables, checks)[0]
@@ -126,17 +133,24 @@ def verify(
             drawn = figures(records, verdicts)
     return Judged(
         outcome=worst(v.outcome for v in verdicts),
+        source=flow.source.alias,
+        target=flow.target.alias,
         verdicts=verdicts,
         frozen_at=ends.frozen_at.isoformat(timespec="milliseconds"),
         stages=stages.taken,
         samples=[asdict(sample) for sample in samples],
+        notes=notes,
         **vars(drawn),
     )
 
 
-def _of_records(allow_duplicates: bool) -> list[Check]:
-    allowing = Duplicates(allowed_fraction=1.0)
-    return [allowing if allow_duplicates and check.name == allowing.name else check for check in STANDARD]
+def _of_records(flow: Flow, *, allow_duplicates: bool) -> list[Check]:
+    """Those of every topic, knowing what the connector was asked to do, and what is put up with."""
+    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == "read_committed")]
+    if allow_duplicates:
+        told.append(Duplicates(allowed_fraction=1.0))
+    by_name = {check.name: check for check in told}
+    return [by_name.get(check.name, check) for check in STANDARD]
 
 
 @contextmanager
@@ -153,10 +167,10 @@ def others_at_rest(flow: Flow) -> Iterator[int]:
             )
 
 
-def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime) -> Ends:
+def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime, tell: Say = lambda _: None) -> Ends:
     """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
     target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    known = _accounts(Origin(topic=flow.topic, source=flow.source))
+    known = _accounts(Origin(topic=flow.topic, source=flow.source), tell)
     # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
     source = flow.source.offsets(flow.topic)
     return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
@@ -174,8 +188,8 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         )
     # Where the lab did not write itself, it cannot know what the holes between offsets are.
     holes = 0 if known and not transactional and not compacted and not ends.grown else None
-    # Of a source that has no markers MM2 makes a target that has, where it writes transactions itself.
-    target_holes = None if flow.connector.exactly_once else holes
+    # of a source that has no markers MM2 then makes a target that has
+    target_holes = None if flow.writes_transactions else holes
     nothing = Offsets(start=0, end=0)
     rows = [
         (0, p, o.start, o.end, holes, t.start, t.end, target_holes, bool(known), compacted)
@@ -196,9 +210,9 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     )
 
 
-def _accounts(origin: Origin) -> list[Summary]:
+def _accounts(origin: Origin, tell: Say = lambda _: None) -> list[Summary]:
     topic_id = origin.source.topic_id(origin.topic)
-    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id)]
+    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id, tell=tell)]
 
 
 def other_accounts(flow: Flow) -> list[Summary]:

@@ -127,6 +127,9 @@ class Workload:
                 try:
                     producer.produce(*record, headers=headers)
                 except BufferError:
+                    if self.stopped:  # nothing may drain it for minutes, and this record was never in it
+                        self.tally.sent = sequence
+                        return
                     producer.poll(0.1)  # a full queue is drained, not an error
                 else:
                     break
@@ -141,10 +144,10 @@ class Workload:
         try:
             producer.begin_transaction()
             self._send(first, stop)
-            producer.flush(RECORDS_ARRIVE_S)
+            producer.flush(self.patience_s)
             if index % ABORT_EVERY == ABORT_EVERY - 1:
                 committed = False
-                producer.abort_transaction(RECORDS_ARRIVE_S)
+                producer.abort_transaction(self.patience_s)
             else:
                 committed = self._commit()
         finally:
@@ -154,11 +157,11 @@ class Workload:
     def _commit(self) -> bool:
         """Commit; False if the transaction had to be aborted, as when one of its records was refused."""
         try:
-            self._producer.commit_transaction(RECORDS_ARRIVE_S)
+            self._producer.commit_transaction(self.patience_s)
         except KafkaException as error:
             if not error.args[0].txn_requires_abort():
                 raise
-            self._producer.abort_transaction(RECORDS_ARRIVE_S)
+            self._producer.abort_transaction(self.patience_s)
             return False
         return True
 

@@ -41,7 +41,7 @@ class Flowing:
         self.watcher = self.new_watcher()
 
     def new_watcher(self) -> LagWatcher:
-        (watcher,) = watchers([self.connector], self.lab.cluster, topic=self.topic)
+        (watcher,) = watchers([self.connector], self.lab.ends, topic=self.topic)
         return watcher
 
     def write(self, *counts: int, value: str = "record {}") -> None:

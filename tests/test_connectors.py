@@ -37,6 +37,8 @@ class Workers:
         self.fails_again = fails_again
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/":
+            return httpx.Response(200, json={"version": "3.9.1"})
         path = request.url.path.removeprefix("/connectors")
         if request.method != "GET":
             self.asked.append(f"{request.method} {path}")
@@ -112,7 +114,7 @@ def carried_out(workers: Workers) -> Plan:
 def test_what_runs_as_its_file_says_is_not_touched() -> None:
     workers = Workers("RUNNING", config=dict(ORDERS.config))
 
-    assert carried_out(workers).leaves_alone
+    assert carried_out(workers) == Plan(connector=ORDERS)
     assert workers.asked == []
 
 
@@ -170,6 +172,8 @@ NOBODY = "no consumer group has offsets in a mirrored topic yet; MM2 looks again
         (ORDERS, Source(["orders"]), None),
         (ORDERS, Source(["other"]), "no topic matches yet"),
         (ORDERS, Source(["other", "heartbeats"]), None),
+        (ORDERS.with_overrides({"topics.exclude": "ord.*"}), Source(["orders"]), "no topic matches yet"),
+        (ORDERS.with_overrides({"enabled": "false"}), Source(["orders"]), '"enabled" is false'),
         (CHECKPOINTS, Source([], {}), NOBODY),
         (CHECKPOINTS, Source([], {"billing": ["orders"]}), None),
         (CHECKPOINTS, Source([], {"billing": []}), NOBODY),
@@ -180,7 +184,9 @@ NOBODY = "no consumer group has offsets in a mirrored topic yet; MM2 looks again
             Source([], {"billing": ["orders"]}),
             '"emit.checkpoints.enabled" is false',
         ),
+        (CHECKPOINTS.with_overrides({"enabled": "false"}), None, '"enabled" is false'),
         (HEARTBEATS, None, None),
+        (HEARTBEATS.with_overrides({"enabled": "false"}), None, None),
         (
             HEARTBEATS.with_overrides({"emit.heartbeats.enabled": "false"}),
             None,
@@ -232,3 +238,23 @@ def test_positions_are_of_source_connectors_only() -> None:
     assert (second.partition, second.committed, second.end) == (1, None, None)
     heartbeats = WithOffsets("RUNNING", config=dict(HEARTBEATS.config))
     assert connectors(heartbeats).positions("orders") is None
+
+
+def test_positions_are_asked_for_at_the_address_of_a_source_with_another_name() -> None:
+    """As where a file of another lab is deployed, or an alias was set."""
+    renamed = {"source.cluster.alias": "primary", "source.cluster.bootstrap.servers": "broker:29092"}
+    asked: list[str] = []
+
+    class WithOffsets(Workers):
+        def _answer(self, request: httpx.Request, path: str) -> Any:
+            return {"offsets": []} if path.endswith("/offsets") else super()._answer(request, path)
+
+    def cluster(alias: str) -> Any:
+        asked.append(alias)
+        return SimpleNamespace(offsets_of=lambda _: {})
+
+    workers = WithOffsets(config={**ORDERS.config, **renamed})
+    connect = Connect("http://connect:8083", transport=httpx.MockTransport(workers))
+    Connectors(BASIC, connect, cluster).positions("orders")
+
+    assert asked == ["source"]

@@ -1,13 +1,14 @@
 """An image is built again when what it is made from changed, and not otherwise."""
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab import images, topology
-from lab.errors import BadInput, HostNotReady
+from lab.errors import BadInput, HostNotReady, LabError
 from lab.images import FOLDER, Image, wanted
 from lab.project import ROOT, versions
 
@@ -49,8 +50,9 @@ def test_the_image_that_checks_exports_is_no_topologys() -> None:
         assert "strimzi" not in {image.kind for image in wanted(VERSION, topology.load(name))}
 
 
-def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_REGISTRY", "registry.example:5000/")
+@pytest.mark.parametrize("given", ["registry.example:5000/", "registry.example:5000"])
+def test_a_registry_stands_before_the_tag(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("LAB_REGISTRY", given)
 
     assert wanted(VERSION)[0].tag == "registry.example:5000/mirror-lab/kafka:3.9.1"
 
@@ -218,3 +220,38 @@ def test_a_base_image_that_is_there_is_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(images, "docker", lambda *_: "0123456789ab\n")
 
     assert images.ensure_base(lambda _: None) == "mirror-lab/base:trixie"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (subprocess.TimeoutExpired("tar", 600), "tar did not end within 600 s"),
+        (subprocess.CalledProcessError(2, "tar", "", "tar: disk full\n"), "tar failed: tar: disk full"),
+        (FileNotFoundError(), "tar is not installed"),
+    ],
+)
+def test_what_makes_the_base_image_fails_in_words(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def run(command: tuple[str, ...], **_: object) -> None:
+        if command[0] == "tar":
+            raise error
+
+    monkeypatch.setattr(subprocess, "run", run)
+
+    with pytest.raises(LabError) as caught:
+        images._debootstrap("trixie", "mirror-lab/base:trixie")
+
+    assert caught.value.message == told
+
+
+def test_images_are_saved_into_a_folder_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(images, "docker", lambda *_: "mirror-lab/kafka:3.9.1\n")
+
+    with pytest.raises(BadInput) as caught:
+        images.save(tmp_path / "none/images.tar", lambda _: None)
+
+    assert caught.value.message == f'no folder "{tmp_path}/none"'
+    assert caught.value.hint == "make it first, or name another file"

@@ -280,3 +280,48 @@ def test_partitions_that_lack_a_replica_are_told(
     monkeypatch.setattr(cluster, "_metadata", partial(_metadata, leader=leader, isrs=isrs))
 
     assert cluster.under_replicated() == behind
+
+
+class Altering:
+    """Takes a topic's config after so many time-outs, or refuses it."""
+
+    def __init__(self, *errors: int) -> None:
+        self.errors, self.asked = list(errors), 0
+
+    def incremental_alter_configs(self, resources: list[Any], **_: object) -> dict[Any, Any]:
+        self.asked += 1
+        return {resources[0]: SimpleNamespace(result=self._result)}
+
+    def _result(self) -> None:
+        if self.errors:
+            raise KafkaException(KafkaError(self.errors.pop(0)))
+
+
+def altering(monkeypatch: pytest.MonkeyPatch, brokers: Altering) -> list[object]:
+    made: list[object] = []
+
+    def client(*_: object, **__: object) -> Altering:
+        made.append(brokers)
+        return brokers
+
+    monkeypatch.setattr(connection, "AdminClient", client)
+    Cluster("source", "127.0.0.1:1").set_topic_config("orders", **{"retention.ms": "1"})
+    return made
+
+
+def test_a_config_is_set_by_another_client_where_the_first_keeps_to_a_broker_that_stands_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    brokers = Altering(KafkaError._TIMED_OUT)
+
+    assert (len(altering(monkeypatch, brokers)), brokers.asked) == (2, 2)
+
+
+def test_a_config_that_is_refused_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Altering(KafkaError.INVALID_CONFIG)
+
+    with pytest.raises(
+        ClusterError, match=r'^changing the config of topic "orders" of cluster "source" failed'
+    ):
+        altering(monkeypatch, brokers)
+    assert brokers.asked == 1

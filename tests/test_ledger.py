@@ -93,14 +93,13 @@ def test_the_summary_needs_the_metadata_only(tmp_path: Path) -> None:
     said = summary(ledger.close(5))
 
     assert counts(said) == (5, 2, 1, 2)
-    assert (said.last_sequence, said.torn, said.heading) == (4, False, ledger.heading)
+    assert (said.torn, said.heading) == (False, ledger.heading)
 
 
 def test_a_ledger_of_nothing_has_no_rows(tmp_path: Path) -> None:
     said = summary(Ledger(tmp_path, heading()).close(0))
 
     assert counts(said) == (0, 0, 0, 0)
-    assert said.last_sequence is None
     assert rows(said.path) == []
 
 
@@ -262,6 +261,23 @@ def test_ledgers_of_a_topic_are_found_oldest_first_and_made_of_what_crashed() ->
     assert ledgers("target", "orders") == []
     assert summary(runs / "c" / "ledger.parquet").torn
     at_work.close(0)
+
+
+def test_a_ledger_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    Ledger(runs_folder() / "good", heading()).close(0)
+    (runs_folder() / "torn").mkdir()
+    (runs_folder() / "torn" / "ledger.parquet").write_bytes(b"PAR1")
+    good = runs_folder() / "good" / "ledger.parquet"
+    later = {**pq.read_metadata(good).metadata, b"heading": b'{"of_a_later_version": 1}'}
+    (runs_folder() / "later").mkdir()
+    table = pq.read_table(good).replace_schema_metadata(later)
+    pq.write_table(table, runs_folder() / "later" / "ledger.parquet")
+    told: list[str] = []
+
+    assert [path.parent.name for path in ledgers("source", "orders", tell=told.append)] == ["good"]
+    assert sorted(line.partition(" is not a ledger")[0] for line in told) == [
+        f'left out: "{runs_folder() / name / "ledger.parquet"}"' for name in ("later", "torn")
+    ]
 
 
 def test_ten_million_records_take_less_than_100_megabytes(tmp_path: Path) -> None:

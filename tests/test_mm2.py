@@ -8,7 +8,7 @@ import pytest
 
 from lab.errors import BadInput
 from lab.images import FOLDER
-from lab.mm2 import CUSTOM_POLICY, IDENTITY_POLICY, Connector, read_connector, unknown_keys
+from lab.mm2 import CUSTOM_POLICY, IDENTITY_POLICY, Connector, is_kafka_4, read_connector, unknown_keys
 
 SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
@@ -145,6 +145,27 @@ def test_the_replication_policy_names_the_remote_topic(config: dict[str, str], r
     assert Connector(name="m", config=config).remote_topic("orders") == remote
 
 
+@pytest.mark.parametrize(
+    ("config", "isolation"),
+    [
+        ({}, "read_uncommitted"),
+        ({"consumer.isolation.level": "read_committed"}, "read_committed"),
+        ({"source.consumer.isolation.level": "read_committed"}, "read_committed"),
+        (
+            {
+                "consumer.isolation.level": "read_committed",
+                "source.consumer.isolation.level": "read_uncommitted",
+            },
+            "read_uncommitted",
+        ),
+        ({"consumer.override.isolation.level": "read_committed"}, "read_uncommitted"),
+    ],
+    ids=["default", "consumer", "source", "the source's wins", "Connect's own"],
+)
+def test_mm2_reads_transactions_as_its_own_consumer_is_told(config: dict[str, str], isolation: str) -> None:
+    assert Connector(name="m", config=config).isolation == isolation
+
+
 def test_families_of_keys_are_known() -> None:
     config = {
         "consumer.max.poll.records": "1",
@@ -238,15 +259,28 @@ def test_a_connector_may_insist_on_transactions(config: dict[str, str], insists:
     assert Connector(name="a", config=config).exactly_once is insists
 
 
-@pytest.mark.parametrize(("location", "side"), [("source", "source"), ("target", "target"), (None, "source")])
-def test_replicas_are_wanted_on_the_side_where_the_topic_is_made(location: str | None, side: str) -> None:
-    """Also where both clusters have one alias."""
-    config = {"connector.class": SOURCE, "source.cluster.alias": "one", "target.cluster.alias": "one"}
-    connector = Connector(name="c", config={**config, "replication.factor": "1"})
+@pytest.mark.parametrize(
+    ("version", "kafka_4"),
+    [
+        ("3.9.1", False),
+        ("4.0.0", True),
+        ("4.3.0-SNAPSHOT", True),
+        ("2.8.1.amzn", False),
+        ("7.6.0-ccs", False),
+        ("7.9.1-ce", False),
+        ("8.0.0-ccs", True),
+        ("unknown", False),
+    ],
+)
+def test_confluents_versions_are_of_their_own(version: str, kafka_4: bool) -> None:
+    assert is_kafka_4(version) is kafka_4
 
-    wanted = connector.with_overrides({"offset-syncs.topic.location": location}).replicas
 
-    assert [(r.key, r.factor, r.is_default, r.side) for r in wanted] == [
-        ("replication.factor", 1, False, "target"),
-        ("offset-syncs.topic.replication.factor", 3, True, side),
-    ]
+def test_before_kafka_4_what_is_excluded_had_other_keys() -> None:
+    older = Connector(name="m", config={"topics.blacklist": "orders", "groups.blacklist": "app"})
+    both = older.with_overrides({"topics.exclude": "other", "groups.exclude": "other"})
+
+    assert not older.mirrors("orders", kafka_4=False)
+    assert not older.takes_group("app")
+    assert both.mirrors("orders", kafka_4=False)
+    assert both.takes_group("app")

@@ -159,6 +159,10 @@ def test_two_files_of_one_connector_are_alternatives_too(alternatives: Names) ->
         Names(files=files, clusters=["source"], folder=alternatives.folder).paths(None)
 
 
+def test_two_files_of_one_connector_are_one_connector(alternatives: Names) -> None:
+    assert alternatives.connectors(None, []) == ["mm2-chk", "mm2-cpc", "mm2-msc", "mm2-src"]
+
+
 def test_other_flows_may_have_other_policies(names: Names, tmp_path: Path) -> None:
     body = {"connector.class": SOURCE, "source.cluster.alias": "asia"}
     body |= {"replication.policy.class": f"io.mirrorlab.policy.{CUSTOM}"}

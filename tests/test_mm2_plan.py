@@ -3,6 +3,7 @@
 import pytest
 
 from lab.mm2 import Connector
+from lab.mm2_keys import is_secret
 from lab.mm2_plan import Difference, Plan, differences, plan
 from lab.mm2_status import Deployed, Status, Task
 
@@ -34,7 +35,7 @@ def test_what_is_not_there_is_created() -> None:
 def test_what_runs_as_its_file_says_or_will_is_left_alone(its: Status | None) -> None:
     found = plan(ORDERS, Deployed(config=LIVE, status=its))
 
-    assert found.leaves_alone
+    assert found == Plan(connector=ORDERS)
     assert found.said == "already deployed"
 
 
@@ -51,7 +52,6 @@ def test_what_failed_is_not_deployed(its: Status, parts: tuple[int | None, ...],
     found = plan(ORDERS, Deployed(config=LIVE, status=its))
 
     assert found.restart == parts
-    assert not found.leaves_alone
     assert found.said == said
 
 
@@ -97,3 +97,8 @@ def test_a_secret_is_not_shown(key: str) -> None:
 def test_other_values_are_shown() -> None:
     assert Difference(key="topics", file="a", live=None).shown == ("a", "(not given)")
     assert Difference(key="topics", file=None, live="b").shown == ("(not given)", "b")
+
+
+def test_a_providers_name_makes_no_secret() -> None:
+    assert not is_secret("config.providers.secrets.class")
+    assert is_secret("config.providers.vault.param.secret")

@@ -6,7 +6,7 @@ import pytest
 
 from lab import topology
 from lab.mm2 import Connector, Problem, Severity
-from lab.mm2_problems import nothing_to_mirror, problems
+from lab.mm2_problems import nothing_to_mirror, problems, replicas
 from lab.topology import Topology
 from tests.written_topology import VALID, write
 
@@ -69,6 +69,24 @@ def test_a_worker_of_the_target_needs_no_producer_override(basic: Topology) -> N
     )
 
     assert problems(reverse, basic) == []
+
+
+def test_an_override_for_connects_consumers_does_nothing(basic: Topology) -> None:
+    overridden = connector(
+        **{
+            "consumer.override.isolation.level": "read_committed",
+            "consumer.override.bootstrap.servers": "broker2:29093",
+        }
+    )
+
+    assert problems(overridden, basic) == [
+        Problem(
+            severity=Severity.ERROR,
+            key="consumer.override.isolation.level",
+            message="it does nothing: MM2's own consumer of the source takes no such key",
+            remedy='write "source.consumer.isolation.level"',
+        )
+    ]
 
 
 def test_clusters_outside_the_topology_are_not_judged(basic: Topology) -> None:
@@ -202,7 +220,7 @@ def test_connect_knows_the_source_connector_by_its_short_names_too(basic: Topolo
 
 
 def test_a_connector_that_finds_no_topic_is_an_error() -> None:
-    assert list(nothing_to_mirror(connector(topics="orders,pay.*"), ["other", "orders2"])) == [
+    assert list(nothing_to_mirror(connector(topics="orders,pay.*"), ["other", "orders2"], kafka_4=False)) == [
         Problem(
             severity=Severity.ERROR,
             key="topics",
@@ -215,7 +233,7 @@ def test_a_connector_that_finds_no_topic_is_an_error() -> None:
 
 @pytest.mark.parametrize("topic", ["heartbeats", "us-west.us-east.heartbeats"])
 def test_a_connector_that_finds_heartbeats_only_has_a_task_for_them(topic: str) -> None:
-    (found,) = nothing_to_mirror(connector(topics="orders"), ["other", topic])
+    (found,) = nothing_to_mirror(connector(topics="orders"), ["other", topic], kafka_4=False)
 
     assert found.severity is Severity.WARNING
     assert found.message == (
@@ -223,17 +241,19 @@ def test_a_connector_that_finds_heartbeats_only_has_a_task_for_them(topic: str) 
         "the connector would mirror heartbeats only and look again after 600 s"
     )
     without = connector(topics="orders", **{"heartbeats.replication.enabled": "false"})
-    assert [problem.severity for problem in nothing_to_mirror(without, [topic])] == [Severity.ERROR]
+    assert [problem.severity for problem in nothing_to_mirror(without, [topic], kafka_4=False)] == [
+        Severity.ERROR
+    ]
 
 
 def test_a_connector_that_finds_a_topic_is_none() -> None:
-    assert list(nothing_to_mirror(connector(topics="orders,pay.*"), ["payments"])) == []
-    assert list(nothing_to_mirror(connector(**{"connector.class": HEARTBEAT}), [])) == []
+    assert list(nothing_to_mirror(connector(topics="orders,pay.*"), ["payments"], kafka_4=False)) == []
+    assert list(nothing_to_mirror(connector(**{"connector.class": HEARTBEAT}), [], kafka_4=False)) == []
 
 
 @pytest.mark.parametrize("pattern", ["orders[", "*", r"\p{Alpha}+"])
 def test_a_pattern_that_only_java_could_judge_is_left_to_the_worker(pattern: str) -> None:
-    assert list(nothing_to_mirror(connector(topics=pattern), ["other"])) == []
+    assert list(nothing_to_mirror(connector(topics=pattern), ["other"], kafka_4=False)) == []
 
 
 def test_a_policy_that_the_lab_does_not_know_is_told(basic: Topology) -> None:
@@ -246,3 +266,36 @@ def test_a_policy_that_the_lab_does_not_know_is_told(basic: Topology) -> None:
         '"source.orders"'
     )
     assert problems(connector(**{key: known}), basic) == []
+
+
+@pytest.mark.parametrize(("location", "side"), [("source", "source"), ("target", "target"), (None, "source")])
+def test_replicas_are_wanted_on_the_side_where_the_topic_is_made(location: str | None, side: str) -> None:
+    """Also where both clusters have one alias."""
+    config = {"connector.class": SOURCE, "source.cluster.alias": "one", "target.cluster.alias": "one"}
+    connector = Connector(name="c", config={**config, "replication.factor": "1"})
+
+    wanted = replicas(connector.with_overrides({"offset-syncs.topic.location": location}))
+
+    assert [(r.key, r.factor, r.is_default, r.side) for r in wanted] == [
+        ("replication.factor", 1, False, "target"),
+        ("offset-syncs.topic.replication.factor", 3, True, side),
+    ]
+
+
+def test_a_topic_that_is_left_out_is_not_mirrored() -> None:
+    (found,) = nothing_to_mirror(
+        connector(topics="ord.*", **{"topics.exclude": "orders"}), ["orders", "other"], kafka_4=False
+    )
+
+    assert (found.severity, found.message, found.remedy) == (
+        Severity.ERROR,
+        'what "ord.*" matches in cluster "source" is left out: orders: '
+        "the connector would run without tasks and look again after 600 s",
+        'see "topics.exclude"; what came from the target never goes back',
+    )
+
+
+def test_topics_of_kafka_itself_are_none_that_match() -> None:
+    (found,) = nothing_to_mirror(connector(topics=".*"), ["__consumer_offsets"], kafka_4=False)
+
+    assert found.message.startswith('no topic of cluster "source" matches ".*": ')

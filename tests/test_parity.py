@@ -10,8 +10,6 @@ from lab.parity import (
     acl_rows,
     config_rows,
     group_rows,
-    is_internal,
-    is_mirrored,
     topic_rows,
 )
 
@@ -36,15 +34,15 @@ IDENTITY = {"replication.policy.class": IDENTITY_POLICY}
     ],
 )
 def test_what_is_internal_depends_on_the_version(topic: str, before_4: bool, since_4: bool) -> None:
-    assert is_internal(connector(), topic, kafka_4=False) is before_4
-    assert is_internal(connector(), topic, kafka_4=True) is since_4
+    assert connector().is_internal(topic, kafka_4=False) is before_4
+    assert connector().is_internal(topic, kafka_4=True) is since_4
 
 
 def test_internal_names_have_the_policys_separator() -> None:
     dashed = connector(**{"replication.policy.separator": "-"})
 
-    assert is_internal(dashed, "source-checkpoints-internal", kafka_4=True)
-    assert not is_internal(dashed, "source.checkpoints.internal", kafka_4=True)
+    assert dashed.is_internal("source-checkpoints-internal", kafka_4=True)
+    assert not dashed.is_internal("source.checkpoints.internal", kafka_4=True)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +67,7 @@ def test_internal_names_have_the_policys_separator() -> None:
 def test_a_topic_is_mirrored_if_selected_not_internal_and_no_cycle(
     topic: str, config: dict[str, str], mirrored: bool
 ) -> None:
-    assert is_mirrored(connector(**config), topic) is mirrored
+    assert connector(**config).mirrors(topic, kafka_4=False) is mirrored
 
 
 def _topic(name: str, partitions: int) -> Topic:

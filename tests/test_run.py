@@ -1,6 +1,7 @@
 """A run keeps its evidence: every step has a line, also the one that failed."""
 
 import json
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,12 @@ def test_a_run_that_was_refused_leaves_nothing() -> None:
     run.forget()
 
     assert not run.path.exists()
+
+
+def test_a_checkout_that_git_takes_long_for_has_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 5)
+
+    monkeypatch.setattr(subprocess, "run", slow)
+
+    assert facts(Run.open("up-demo"))["commit"] == "unknown"

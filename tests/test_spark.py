@@ -2,14 +2,17 @@
 of a session last no longer than what they are for, and Python closes none."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
+import grpc  # type: ignore[import-untyped]
 import pytest
+from pyspark.errors import PySparkException, RetriesExceeded
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from lab import spark as lab_spark
 from lab.kafka import Offsets
-from lab.spark import SparkSession, interpreting, session, topic_frame
+from lab.spark import SparkError, SparkSession, interpreting, session, topic_frame, translated
 from lab.wait import TimedOut
 
 
@@ -69,6 +72,11 @@ class Settings(dict[str, str]):
     def unset(self, key: str) -> None:
         del self[key]
 
+    @property
+    def client(self) -> Any:
+        """Whose retry policies are changed for a moment."""
+        return SimpleNamespace(get_retry_policies=list, set_retry_policies=lambda _: None)
+
 
 def test_nothing_is_compiled_within_the_block_only_even_if_it_fails() -> None:
     settings = Settings(other="kept")
@@ -101,6 +109,25 @@ def test_python_closes_no_session() -> None:
     assert client.closed
 
 
+@pytest.mark.parametrize(("existing", "patience"), [(None, [9]), ("sc://spark.example:15002", [15])])
+def test_a_server_of_the_labs_own_that_is_gone_is_not_asked_for_long(
+    monkeypatch: pytest.MonkeyPatch, existing: str | None, patience: list[int]
+) -> None:
+    policies: list[list[DefaultPolicy]] = [[DefaultPolicy()]]
+    client = SimpleNamespace(get_retry_policies=lambda: policies[-1], set_retry_policies=policies.append)
+    spark = SimpleNamespace(client=client, range=lambda _: SimpleNamespace(collect=list))
+    remote = SimpleNamespace(create=lambda: spark)
+    monkeypatch.setattr(
+        lab_spark, "SparkSession", SimpleNamespace(builder=SimpleNamespace(remote=lambda _: remote))
+    )
+    monkeypatch.setattr(lab_spark, "existing_spark", lambda: existing)
+    monkeypatch.setattr(lab_spark, "_require_listener", lambda _: None)
+
+    session("127.0.0.1:1")
+
+    assert [policy.max_retries for policy in policies[-1]] == patience
+
+
 def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_taken_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -112,3 +139,35 @@ def test_a_session_without_an_answer_leaves_nothing_that_later_ones_could_be_tak
 
     assert SparkSession._default_session is None
     assert getattr(SparkSession._active_session, "session", None) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PySparkException(message="Job aborted\n\tat org.apache.spark"), "Job aborted"),
+        (grpc.RpcError("connection refused"), "connection refused"),
+        (
+            RetriesExceeded(errorClass="RETRIES_EXCEEDED", messageParameters={}),
+            "the Spark server does not answer any more",
+        ),
+    ],
+)
+def test_what_a_job_fails_with_is_a_line_of_its_own(error: Exception, told: str) -> None:
+    with pytest.raises(SparkError) as caught, translated('verifying "orders"'):
+        raise error
+
+    assert caught.value.message == f'verifying "orders" failed: {told}'
+    assert caught.value.hint == '"lab logs spark" tells more; verify again'
+
+
+def test_what_is_undone_at_a_server_that_is_gone_does_not_hide_why_the_block_ended() -> None:
+    class Gone(Settings):
+        def unset(self, key: str) -> None:
+            raise PySparkException(message="no such session")
+
+    spark: Any = Gone()
+
+    with pytest.raises(PySparkException, match="out of memory"), interpreting(spark):
+        raise PySparkException(message="out of memory")
+    with pytest.raises(PySparkException, match="no such session"), interpreting(spark):
+        pass

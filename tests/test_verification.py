@@ -1,15 +1,17 @@
-"""Where several sources go into one topic, all must be at rest, and all must be accounted for."""
+"""What the checks are told of a flow, and of several sources that go into one topic."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
+from lab.checks import NoPhantoms
 from lab.errors import NotEnough
 from lab.flow import Flow, Origin
 from lab.kafka import Cluster, Offsets
 from lab.mm2 import IDENTITY_POLICY, SOURCE, Connector
-from lab.verification import other_accounts, others_at_rest
+from lab.verification import _of_records, other_accounts, others_at_rest
 
 
 class Told:
@@ -78,3 +80,15 @@ def test_another_source_without_records_needs_no_ledger() -> None:
     flow = merged(cluster("us", 5), cluster("uk", 0), cluster("central", 5))
 
     assert other_accounts(flow) == []
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_a_connector_that_reads_committed_owes_no_aborted_record(isolation: str) -> None:
+    flow = merged(cluster("us", 5), cluster("uk", 0), cluster("central", 5))
+    told = flow.connector.with_overrides({"source.consumer.isolation.level": isolation})
+
+    (phantoms,) = [
+        c for c in _of_records(replace(flow, connector=told), allow_duplicates=False) if c.name == "phantoms"
+    ]
+
+    assert phantoms == NoPhantoms(read_committed=isolation == "read_committed")

@@ -310,6 +310,22 @@ def test_a_full_queue_is_drained_and_no_record_is_left_out(tmp_path: Path) -> No
     ]
 
 
+def test_a_queue_that_stays_full_does_not_keep_a_workload_from_stopping() -> None:
+    """As where the cluster is away: the record that did not go into the queue was not sent."""
+
+    class Stalled(Broker):
+        polls = 0
+
+        def poll(self, _: float) -> None:
+            self.polls += 1
+            workload.stopped = True
+            assert self.polls < 10, "it was told to stop"
+
+    workload = Workload(standing_in(Stalled(full_every=3)), "orders", Plan(run="cafe", records=10))
+
+    assert workload.run(lambda _: None).sent == 3
+
+
 def test_every_fifth_transaction_is_aborted(tmp_path: Path) -> None:
     broker = Broker()
 

@@ -202,6 +202,8 @@ def consume(
     json: Json = False,
 ) -> None:
     """Print a topic's records: those that are there, or with --latest those that come."""
+    if json and latest and limit is None:
+        raise BadInput("--latest with --json needs --max", "one object has an end, e.g. --max 100")
     lab = Lab.attach(name)
     where = lab.cluster(cluster or _holder(lab, topic))
     found = []

@@ -45,28 +45,34 @@ def diagnose(
     """Look at logs, connectors, topics, groups and settings, and say what is wrong and what mends it."""
     if sum(given is not None for given in (run, log or None, name)) > 1:
         raise BadInput("--run, --log and --name exclude each other", "choose one of them")
-    seen = _observed(run, log, name)
+    lab = None if run is not None or log else Lab.attach(name)
+    seen = _saved(run, log) if lab is None else observe(lab)
     if not seen.anything:
         raise NotEnough(
             "there is no MM2 to look at: no worker, no connector", '"lab mm2 deploy" deploys what a lab has'
         )
     found = judge(seen)
-    option = f" --name {name}" if name else ""
+    if log and not found and not any(e.level for service in seen.services for e in service.entries):
+        raise NotEnough(
+            f'"{", ".join(map(str, log))}" has no line of a Kafka log',
+            "give the log of the Connect worker or of MM2",
+        )
+    # A command without a name starts a lab of the topology's name, or means the only lab that is up.
+    named = lab is not None and (name is not None or lab.name != lab.topology.name)
+    option = f" --name {lab.name}" if lab and named else ""
     data: dict[str, Any] = {
         "findings": [{**asdict(one), "likelihood": one.likelihood.word} for one in found],
         "looked_at": _looked_at(seen),
     }
     console.show(data, as_json=json, text=lambda: _text(seen, found, option))
+    if lab is not None and not found and not json:
+        console.suggest(f"lab verify TOPIC{option}", "proves what arrived")
     if found:
         raise typer.Exit(1)
 
 
-def _observed(run: str | None, log: list[Path] | None, name: str | None) -> Observation:
-    if log:
-        return read_logs(log)
-    if run is not None:
-        return read_run(past.find(run).folder)
-    return observe(Lab.attach(name))
+def _saved(run: str | None, log: list[Path] | None) -> Observation:
+    return read_logs(log) if log else read_run(past.find(str(run)).folder)
 
 
 def _looked_at(seen: Observation) -> dict[str, int]:
@@ -91,7 +97,6 @@ def _text(seen: Observation, found: list[Finding], option: str) -> None:
     looked = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in _looked_at(seen).items())
     if not found:
         console.line(f"nothing found ({looked})")
-        console.suggest(f"lab verify TOPIC{option}", "proves what arrived")
     for cluster in seen.clusters.values():
         if cluster.error:
             console.line(f"not looked at: {cluster.error}")

@@ -1,8 +1,8 @@
-"""list, up, status, logs, exec, open, down, prune: labs as a whole."""
+"""list, up, logs, exec, open, down, prune: labs as a whole."""
 
 import re
 import webbrowser
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,7 +19,7 @@ from lab.wait import SERVICES_HEALTHY_S
 
 def register(app: typer.Typer) -> None:
     app.command("list")(list_)
-    for command in (up, status, logs, open_, down, prune):
+    for command in (up, logs, open_, down, prune):
         app.command(command.__name__.rstrip("_"))(command)
     app.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
         exec_
@@ -151,74 +151,6 @@ def _endpoints(endpoints: list[Endpoint]) -> None:
         [(e.service, e.what, e.address) for e in endpoints],
         empty="none",
     )
-
-
-def status(name: Name = None, json: Json = False) -> None:
-    """Both clusters, connectors with their tasks, and topics with record counts, on one screen."""
-    lab = Lab.attach(name)
-    boxes = lab.containers()
-    clusters = {alias: lab.cluster(alias) for alias in lab.topology.roles.clusters}
-    topics = {alias: cluster.topics() for alias, cluster in clusters.items()}
-    connectors = lab.statuses()
-    data: dict[str, Any] = {
-        "name": lab.name,
-        "topology": lab.topology.name,
-        "kafka": lab.kafka_version,
-        "services": boxes,
-        "endpoints": lab.endpoints(),
-        "connectors": connectors,
-        "topics": {
-            alias: [
-                {
-                    "name": t.name,
-                    "partitions": t.partitions,
-                    "replicas": t.replicas,
-                    "records": t.count,
-                    "internal": t.internal,
-                }
-                for t in found
-            ]
-            for alias, found in topics.items()
-        },
-    }
-
-    def text() -> None:
-        known = "known by addresses" if lab.topology.roles.external else f"Kafka {lab.kafka_version}"
-        console.line(f"lab {lab.name}: {lab.topology.roles.title} ({known})\n")
-        addresses = {e.service: e.address for e in lab.endpoints()}
-        what = {e.service: e.what for e in lab.endpoints()}
-        rows = [
-            (b.service, what.get(b.service, ""), b.health or b.state, addresses.get(b.service, ""))
-            for b in boxes
-        ]
-        console.table("Services", ("service", "what", "state", "address"), rows, empty="none")
-        console.line("")
-        console.table(
-            "Connectors",
-            ("name", "class", "state", "tasks", "topics"),
-            [
-                (
-                    c.name,
-                    c.connector_class,
-                    c.state,
-                    ", ".join(f"{t.id}: {t.state}" for t in c.tasks) or "none",
-                    c.topics,
-                )
-                for c in connectors
-            ],
-            empty="none is deployed",
-        )
-        for connector in connectors:
-            if connector.failure:
-                console.line(f"  {connector.name}: {connector.failure}")
-        for alias, found in topics.items():
-            console.line("")
-            shown = [(t.name, t.partitions, t.replicas, t.count) for t in found if not t.internal]
-            hidden = len(found) - len(shown)
-            title = f"Topics of {alias}" + (f" (and {hidden} internal ones)" if hidden else "")
-            console.table(title, ("topic", "partitions", "replicas", "records"), shown, empty="none")
-
-    console.show(data, as_json=json, text=text)
 
 
 def logs(

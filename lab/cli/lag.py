@@ -105,13 +105,15 @@ class Moment:
 
 
 def _watchers(lab: Lab, topic: str | None, cluster: str | None = None) -> list[LagWatcher]:
+    if cluster is not None:
+        lab.cluster(cluster)  # what the lab has not is told before anybody is asked
     deployed = lab.deployed()
     if topic is not None:
-        source = lab.cluster(lab.mirroring(topic, source=cluster, among=deployed).source_alias)
+        source, _ = lab.ends(lab.flows.mirroring_from(topic, source=cluster, among=deployed)[0])
         if not source.has_topic(topic):
             raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
-    connectors = [c for c in deployed if cluster in (None, c.source_alias)]
-    found = watchers(connectors, lab.cluster, topic=topic, kafka_4=lab.kafka_4)
+    connectors = [c for c in deployed if cluster in (None, lab.aliases_of(c)[0])]
+    found = watchers(connectors, lab.ends, topic=topic, kafka_4=lab.kafka_4)
     if not found:
         what = "any topic that is there" if topic is None else f'topic "{topic}"'
         raise BadInput(f"no deployed connector mirrors {what}", '"lab mm2 deploy" deploys one')

@@ -12,6 +12,7 @@ from lab.cli.options import Json, Name
 from lab.errors import BadInput, LabError
 from lab.harness import Lab
 from lab.mm2 import Connector, Problem, Severity, read_connector
+from lab.mm2_names import Names as ConnectorNames
 from lab.mm2_plan import Plan, differences
 from lab.mm2_status import Status
 
@@ -88,7 +89,12 @@ def set_(
     lab = Lab.attach(name)
     lab.topology.require_writable("changing connectors")
     overrides = _overrides(changes)
-    (chosen,) = lab.connectors.named([connector])
+    chosen, *others = lab.connectors.named([connector])
+    if others:
+        raise BadInput(
+            f'"{connector}" is {1 + len(others)} connectors: {", ".join((chosen, *others))}',
+            "name one of them",
+        )
     before = Connector(name=chosen, config=lab.connect.config(chosen))
     after = before.with_overrides(overrides)
     if not force:
@@ -101,7 +107,7 @@ def status(names: Names = None, name: Name = None, json: Json = False) -> None:
     """What the workers say of each connector and task. It is no evidence that records arrive."""
     lab = Lab.attach(name)
     there = {status.name: status for status in lab.statuses()}
-    asked = lab.connectors.names.connectors(names, there) if names else list(there)
+    asked = ConnectorNames.of(lab.topology).connectors(names, there) if names else list(there)
     found = [there[one] for one in asked if one in there]
     absent = [one for one in asked if one not in there]
     data = {"connectors": mm2_states.as_data(found), "not_there": absent}

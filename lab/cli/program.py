@@ -1,5 +1,6 @@
 """Assembles the commands, and turns every way in which one can end into an exit code."""
 
+import os
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -8,10 +9,12 @@ from typer.exceptions import TyperException
 
 from lab.cli import console
 from lab.errors import BadInput, Interrupted, LabError
+from lab.project import REGISTRY, registry
 
 # Loading all of them, with the clients that they use, would take longer than most commands.
 COMMANDS: Final = {
-    "labs": ("list", "up", "status", "logs", "open", "down", "prune", "exec"),
+    "labs": ("list", "up", "logs", "open", "down", "prune", "exec"),
+    "status": ("status",),
     "data": ("topics", "produce", "consume"),
     "host": ("doctor", "images"),
     "verify": ("verify",),
@@ -78,6 +81,8 @@ def _without_types_of_flags(command: Any) -> Any:
 
 def exit_code(arguments: list[str]) -> int:
     """Run one command; every error that a user can cause becomes two lines and a code."""
+    if prefix := registry():  # Compose puts it right before an image's name
+        os.environ[REGISTRY] = prefix
     # What follows `exec` belongs to another program.
     as_json = "--json" in arguments and arguments[0] != "exec"
     try:

@@ -1,6 +1,6 @@
 """sync-offsets: writes groups' offsets on the destination from MM2's checkpoints, once or again and again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -206,10 +206,22 @@ def _finish(data: dict[str, Any], error: LabError | None, *, as_json: bool, text
 
 
 def _again(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: bool, as_json: bool) -> None:
-    """Until Ctrl-C or for a while. What is refused in one round may be written in the next."""
+    """Until Ctrl-C or for a while. What is refused in one round may be written in the next.
+
+    A cluster that goes away meanwhile is waited for, and ends the command if it did not come back.
+    """
     rounds: list[_Round] = []
+    gone: ClusterError | None = None
     try:
-        for done in _rounds(sync, interval_s, for_s, dry_run=dry_run):
+        for number in every(interval_s, for_s=for_s):
+            try:
+                done, gone = _Round.of(sync, dry_run=dry_run, once=False), None
+            except ClusterError as error:
+                if not number:
+                    raise
+                gone = error
+                console.complain(error, as_json=False)
+                continue
             rounds = [*rounds, done] if as_json else [done]
             if not as_json:
                 _tell(done)
@@ -217,18 +229,8 @@ def _again(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: 
         raise Interrupted(
             "syncing was interrupted", "what it told is written; start the group's consumers there now"
         ) from interruption
-    _finish({"rounds": [done.data for done in rounds]}, rounds[-1].error, as_json=as_json, text=lambda: None)
-
-
-def _rounds(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: bool) -> Iterator[_Round]:
-    """A cluster that goes away meanwhile is waited for."""
-    for number in every(interval_s, for_s=for_s):
-        try:
-            yield _Round.of(sync, dry_run=dry_run, once=False)
-        except ClusterError as error:
-            if not number:
-                raise
-            console.complain(error, as_json=False)
+    data = {"rounds": [done.data for done in rounds]}
+    _finish(data, gone or rounds[-1].error, as_json=as_json, text=lambda: None)
 
 
 def _tell(done: _Round) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from lab.cli import console
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, LabError, nearest
+from lab.errors import BadInput, nearest
 from lab.harness import Lab, breaking
 from lab.run import Run
 from lab.verdict import Outcome, Verdict
@@ -36,6 +36,10 @@ def verify(
             "--cluster", metavar="ALIAS", help="Its source, where several have a topic of that name."
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="ALIAS", help="Its target, where it is mirrored to several."),
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option(min=1, max=86_400, metavar="SECONDS", help="How long the target may take to catch up."),
@@ -44,51 +48,65 @@ def verify(
     json: Json = False,
 ) -> None:
     """Let Spark judge what MM2 did with every record of a topic. Exit code 0 PASS, 1 FAIL, 3 UNKNOWN."""
-    from lab.verification import check_names  # loads Spark's client, which other commands do not need
-
-    wanted = [part.strip() for part in checks.split(",")] if checks else None
-    for check in wanted or ():
-        if check not in check_names():
-            raise BadInput(f'no check named "{check}"', nearest(check, check_names()))
     lab = Lab.attach(name)
     breaking.require_whole(lab.name, f'verifying "{topic}"')
-    source = lab.cluster(lab.mirroring(topic, source=cluster).source_alias)
+    for alias in filter(None, (cluster, target)):
+        lab.cluster(alias)
+    source, _ = lab.ends(lab.flows.mirroring(topic, source=cluster, target=target))
     if not source.has_topic(topic):
         raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
+    wanted = _known(checks)
     lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
     try:
         with run.step(f'verify "{topic}"') as step:
             judged = lab.verify(
                 topic,
                 source=source.alias,
+                target=target,
                 only=wanted,
                 allow_duplicates=allow_duplicates,
                 timeout_s=timeout,
                 say=step.say,
             )
             step.note = judged.outcome
-    except LabError as error:
-        run.close(f"failed: {error}")
+    except BaseException as error:
+        run.close(f"failed: {error}" if str(error) else f"failed: {type(error).__name__}")
         raise
     run.close(judged.outcome)
     data = {
         "outcome": judged.outcome,
+        "source": judged.source,
+        "target": judged.target,
         "run": str(run.path),
         "verdicts": judged.verdicts,
         "stages": judged.stages,
+        "notes": judged.notes,
     }
 
     def text() -> None:
         console.table(
-            f"What MM2 did with {topic}", ("check", "verdict", "what it means"),
+            f"What MM2 did with {topic}, {judged.source} → {judged.target}",
+            ("check", "verdict", "what it means"),
             [(v.check, v.outcome, v.meaning) for v in judged.verdicts], empty="no checks",
         )  # fmt: skip
         for verdict in judged.verdicts:
             _first(verdict)
+        for note in judged.notes:
+            console.line(f"\n{note}")
         console.line(f"\n{judged.outcome}; with plots in {run.path}/verdict.html")
 
     console.show(data, as_json=json, text=text)
     raise typer.Exit(judged.outcome.exit_code)
+
+
+def _known(checks: str | None) -> list[str] | None:
+    from lab.verification import check_names  # loads Spark's client, which most mistakes need not wait for
+
+    wanted = [part.strip() for part in checks.split(",")] if checks else None
+    for check in wanted or ():
+        if check not in check_names():
+            raise BadInput(f'no check named "{check}"', nearest(check, check_names()))
+    return wanted
 
 
 def _first(verdict: Verdict) -> None:

@@ -14,7 +14,7 @@ it is read and counted, and then left out, since what became of it is judged bes
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -30,7 +30,7 @@ from lab.evidence.histories import (
 )
 from lab.evidence.ids import described, elsewhere, named, one_row_per_id
 from lab.evidence.kept import LITTLE, Kept
-from lab.spark import interpreting
+from lab.spark import interpreting, undoing
 
 __all__ = [
     "FEW",
@@ -52,8 +52,8 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     """The evidence tables "records", "partitions" and "keys", kept at the server while the block runs."""
     little = histories.rows <= LITTLE
     kept = Kept(folder, little=little)
-    few = histories.rows <= FEW
-    with interpreting(histories.partitions.sparkSession) if few else nullcontext(), closing(kept):
+    spark, few = histories.partitions.sparkSession, histories.rows <= FEW
+    with interpreting(spark) if few else nullcontext(), undoing(spark, kept.close):
         ids = described(kept.keep("ids", one_row_per_id(histories)), compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lab.errors import LabError
-from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, has_work, says_again
+from lab.export.meaning import CLASSES, CONVERTERS, DEFAULTS, says_again
 from lab.mm2 import Connector
+from lab.mm2_keys import is_secret
 
 MM2_FILE: Final = "mm2.properties"
-_SECRET: Final = ("password", "keystore.key", "secret")
 _REFERENCE: Final = re.compile(r"\$\{[^}]+\}")
 _PLAIN_OPTION: Final = re.compile(r"(?:password|secret)\w*\s*=\s*[\"']?(?!\$\{)[^\"'\s;]", re.IGNORECASE)
 # Where a client of the worker connects to, and how.
@@ -94,7 +94,7 @@ def flow_of(
     `one_cluster` says whether two lists of addresses are of one cluster.
     """
     mm2s = [connector for connector in connectors if connector.connector_class in CLASSES]
-    working = [connector for connector in mm2s if has_work(connector)]
+    working = [connector for connector in mm2s if connector.switched_off_by is None]
     told = [f'"{c.name}" is no connector of MM2, and left out' for c in connectors if c not in mm2s]
     told += [f'"{c.name}" is switched off, and left out' for c in mm2s if c not in working]
     _refuse(working)
@@ -179,4 +179,4 @@ def holds_secret(key: str, value: str) -> bool:
     """Whether a value is a password, or has one in it, instead of referring to it."""
     if key.endswith("jaas.config"):
         return _PLAIN_OPTION.search(value) is not None
-    return key.endswith(_SECRET) and value != "" and _REFERENCE.fullmatch(value) is None
+    return is_secret(key) and value != "" and _REFERENCE.fullmatch(value) is None

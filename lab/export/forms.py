@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from enum import StrEnum
-from typing import Final
 
 from lab.errors import LabError
 from lab.export import documents, kubernetes, properties, strimzi
@@ -18,9 +17,6 @@ class Form(StrEnum):
     POD = "pod"
     STRIMZI = "strimzi"
     PROPERTIES = "properties"
-
-
-DOCUMENTS: Final = (Form.SECRET, Form.CONFIGMAP, Form.POD, Form.STRIMZI)  # what is needed first stands first
 
 
 def export(flow: Flow, forms: Collection[Form], *, name: str, image: str, values: Values) -> Export:

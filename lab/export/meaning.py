@@ -55,7 +55,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "target.cluster.security.protocol": "PLAINTEXT",
     **dict.fromkeys(CONVERTERS, BYTES_CONVERTER),
 }
-_SWITCHES: Final = {CHECKPOINT: "emit.checkpoints.enabled", HEARTBEAT: "emit.heartbeats.enabled"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,17 +95,6 @@ def says_again(config: Mapping[str, str], key: str) -> bool:
     return side in SIDES and client in _CLIENTS and config.get(f"{side}.cluster.{setting}") == config[key]
 
 
-def has_work(connector: Connector) -> bool:
-    """Whether it is not switched off: MM2 then gives it no tasks, as if it were not there.
-
-    Heartbeats go on where a flow is not enabled; a dedicated MM2 sends them the other way by that.
-    """
-    cls, config = connector.connector_class, connector.config
-    return not any(
-        config.get(key) == "false" for key in ("enabled", _SWITCHES.get(cls, "")) if reads(cls, key)
-    )
-
-
 def same(some: Iterable[Connector], others: Iterable[Connector]) -> bool:
     """Whether the same connectors are among both, whatever they are called."""
     return _by_flow(some) == _by_flow(others)
@@ -125,5 +113,5 @@ def differing(some: Iterable[Connector], others: Iterable[Connector]) -> list[st
 
 def _by_flow(connectors: Iterable[Connector]) -> dict[tuple[str, str, str], Meaning]:
     """By pair of clusters and class; what is switched off counts as not there."""
-    meanings = (meaning(connector) for connector in connectors if has_work(connector))
+    meanings = (meaning(connector) for connector in connectors if connector.switched_off_by is None)
     return {(m.source, m.target, m.connector_class): m for m in meanings}

@@ -12,12 +12,11 @@ from lab import client_properties, mm2_dedicated
 from lab.errors import LabError
 from lab.export.clusters import Cluster, clusters, own
 from lab.export.flow import Export, Flow, Pair, holds_secret
-from lab.export.meaning import IDENTITY, differing, has_work
+from lab.export.meaning import IDENTITY, differing
 from lab.export.shared import Change, changed, one_value
-from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE, Connector
+from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE, SWITCHES, Connector
 
 _PROVIDERS: Final = "config.providers"
-_SWITCHES: Final = {CHECKPOINT: "emit.checkpoints.enabled", HEARTBEAT: "emit.heartbeats.enabled"}
 Lines = Iterator[tuple[str, str]]
 
 
@@ -30,7 +29,7 @@ def write(flow: Flow) -> Export:
         blocks.append(lines)
         changes += its
     silent = (pair for pair in permutations(flow.aliases, 2) if pair not in flow.pairs)
-    blocks.append([(f"{'->'.join(pair)}.{_SWITCHES[HEARTBEAT]}", "false") for pair in silent])
+    blocks.append([(f"{'->'.join(pair)}.{SWITCHES[HEARTBEAT]}", "false") for pair in silent])
     blocks += [sorted(flow.settings.items()), sorted(_providers(flow).items())]
     text = "\n".join(
         "".join(f"{client_properties.property_line(key, value)}\n" for key, value in block)
@@ -45,7 +44,7 @@ def write(flow: Flow) -> Export:
 def read(text: str) -> list[Connector]:
     """The connectors that MM2 would run with a file, without those that have nothing to do."""
     connectors = mm2_dedicated.connectors(client_properties.parse(text))
-    return [connector for connector in connectors if has_work(connector)]
+    return [connector for connector in connectors if connector.switched_off_by is None]
 
 
 def _clusters(flow: Flow, known: dict[str, Cluster]) -> Lines:
@@ -67,7 +66,7 @@ def _pair(flow: Flow, pair: Pair, known: dict[str, Cluster]) -> tuple[list[tuple
             "name its source connector too, or use --strimzi",
         )
     lines = [(f"{direction}.enabled", "true")] if SOURCE in its else []
-    lines += [(f"{direction}.{switch}", "false") for cls, switch in _SWITCHES.items() if cls not in its]
+    lines += [(f"{direction}.{switch}", "false") for cls, switch in SWITCHES.items() if cls not in its]
     mine = {cls: own(connector, known) for cls, connector in its.items()}
     keys = {key for connector in mine.values() for key in connector.config}
     values, changes = one_value(mine, (key for key in keys if key not in IDENTITY and _PROVIDERS not in key))

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from lab.exporter.tails import Tails
 from lab.kafka import Cluster, Place, Record
 from lab.lag import LagWatcher, Sample, alike, mirrored_topics
-from lab.mm2 import CHECKPOINT, HEARTBEATS, SOURCE, Connector
+from lab.mm2 import CHECKPOINT, HEARTBEATS, SOURCE, Connector, is_kafka_4
 from lab.mm2_records import NotDecodable, checkpoint, heartbeat
 
 T = TypeVar("T")
@@ -194,5 +194,4 @@ def plan(configs: Mapping[str, Mapping[str, str]], version: str) -> Plan:
             if connector.connector_class in (SOURCE, CHECKPOINT):
                 flow = f"{connector.source_alias}->{connector.target_alias}"
                 found[flow] = (*found.get(flow, ()), connector)
-    major = version.partition(".")[0]
-    return Plan(flows=found, kafka_4=major.isdecimal() and int(major) >= 4)
+    return Plan(flows=found, kafka_4=is_kafka_4(version))

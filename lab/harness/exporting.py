@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,12 +47,15 @@ def running_flow(lab: Lab, names: list[str] | None) -> Flow:
         )
     wanted = lab.connectors.named(names)
     deployed = lab.connect.deployed()
-    return flow_of(
+    flow = flow_of(
         [Connector(name=name, config=deployed[name].config) for name in wanted],
         worker=_worker(lab),
         nodes=len(lab.topology.workers) or 1,
         one_cluster=one_cluster,
     )
+    at_rest = {c.name: s.state for c in flow.connectors if (s := deployed[c.name].status) and s.at_rest}
+    told = (f'"{name}" is {state}; whatever takes the export runs it' for name, state in at_rest.items())
+    return replace(flow, told=(*flow.told, *told))
 
 
 def _chosen(connectors: Sequence[Connector], names: list[str] | None) -> list[Connector]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lab.errors import BadInput, nearest
 from lab.harness.parts import Parts
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
 from lab.project import existing_spark
@@ -27,22 +28,23 @@ class Flows:
 
     lab: Parts
 
-    def of(self, topic: str, *, source: str | None = None) -> Flow:
+    def of(self, topic: str, *, source: str | None = None, target: str | None = None) -> Flow:
         from lab.flow import Flow
 
         lab, deployed = self.lab, self.lab.deployed()
-        connector = lab.mirroring(topic, source=source, among=deployed)
-        ends = (connector.source_alias, connector.target_alias)
-        doors = dict(
-            zip(ends, (self._listener(connector, side) for side in ("source", "target")), strict=True)
-        )
-        checkpointers = [c for c in deployed if c.connector_class == CHECKPOINT]
+        connector = self.mirroring(topic, source=source, target=target, among=deployed)
+        (source_end, target_end), between = lab.ends(connector), lab.aliases_of(connector)
+        doors = {
+            alias: self._listener(connector, alias, side)
+            for alias, side in zip(between, ("source", "target"), strict=True)
+        }
+        checkpointers = (c for c in deployed if c.connector_class == CHECKPOINT)
         return Flow(
             topic=topic,
             connector=connector,
-            checkpointer=next((c for c in checkpointers if (c.source_alias, c.target_alias) == ends), None),
-            source=lab.cluster(connector.source_alias),
-            target=lab.cluster(connector.target_alias),
+            checkpointer=next((c for c in checkpointers if lab.aliases_of(c) == between), None),
+            source=source_end,
+            target=target_end,
             others=self.others(connector, topic, deployed),
             bootstraps={
                 alias: lab.topology.bootstrap(alias, listener=listener, ports=lab.ports)
@@ -51,20 +53,78 @@ class Flows:
             options={alias: self._options(alias, listener) for alias, listener in doors.items()},
             folder=self._folder,
             kafka_4=lab.kafka_4,
+            writes_transactions=lab.writes_transactions(connector),
         )
+
+    def mirroring(
+        self,
+        topic: str,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        among: Sequence[Connector] | None = None,
+    ) -> Connector:
+        """The deployed connector that mirrors a topic; of several sources, or targets, one must be named."""
+        mirroring = self.mirroring_from(topic, source=source, among=among)
+        places = {
+            (self.lab.aliases_of(c)[1], c.remote_topic(topic)): c
+            for c in reversed(mirroring)
+            if target in (None, self.lab.aliases_of(c)[1])
+        }
+        if not places:
+            raise BadInput(
+                f'no deployed connector mirrors topic "{topic}" to cluster "{target}"',
+                nearest(str(target), sorted({self.lab.aliases_of(c)[1] for c in mirroring})),
+            )
+        if len(places) > 1:
+            told = ", ".join(f'"{remote}" of "{alias}"' for alias, remote in sorted(places))
+            aliases = sorted({alias for alias, _ in places})
+            names = ", ".join(sorted(c.name for c in places.values()))
+            raise BadInput(
+                f'topic "{topic}" is mirrored to {len(places)} topics: {told}',
+                f"choose one, e.g. --target {aliases[0]}" if len(aliases) > 1 else f"keep one of {names}",
+            )
+        return next(iter(places.values()))
+
+    def mirroring_from(
+        self, topic: str, *, source: str | None = None, among: Sequence[Connector] | None = None
+    ) -> list[Connector]:
+        """The deployed connectors that mirror a topic of one source, wherever to."""
+        kafka_4 = self.lab.kafka_4
+        mirroring = [
+            c
+            for c in (self.lab.deployed() if among is None else among)
+            if c.connector_class == SOURCE
+            and c.mirrors(topic, kafka_4=kafka_4)
+            and source in (None, self.lab.aliases_of(c)[0])
+        ]
+        if not mirroring:
+            of_it = f' of cluster "{source}"' if source else ""
+            raise BadInput(
+                f'no deployed connector mirrors topic "{topic}"{of_it}', '"lab mm2 deploy" deploys one'
+            )
+        aliases = sorted({self.lab.aliases_of(c)[0] for c in mirroring})
+        if len(aliases) > 1:
+            raise BadInput(
+                f'topic "{topic}" is mirrored from {len(aliases)} clusters: {", ".join(aliases)}',
+                f"choose one, e.g. --cluster {aliases[0]}",
+            )
+        return mirroring
 
     def others(self, connector: Connector, topic: str, deployed: Sequence[Connector]) -> list[Origin]:
         """Other clusters whose topic of that name goes into the same topic of the target."""
         from lab.flow import Origin
 
+        kafka_4 = self.lab.kafka_4
+        source, target = self.lab.aliases_of(connector)
         aliases = {
-            other.source_alias
+            self.lab.aliases_of(other)[0]
             for other in deployed
             if other.connector_class == SOURCE
-            and other.selects(topic)
-            and (other.target_alias, other.remote_topic(topic))
-            == (connector.target_alias, connector.remote_topic(topic))
-        } - {connector.source_alias}
+            and other.mirrors(topic, kafka_4=kafka_4)
+            and (self.lab.aliases_of(other)[1], other.remote_topic(topic))
+            == (target, connector.remote_topic(topic))
+        } - {source}
         clusters = [self.lab.cluster(alias) for alias in sorted(aliases)]
         return [Origin(topic=topic, source=c) for c in clusters if c.has_topic(topic)]
 
@@ -82,9 +142,8 @@ class Flows:
             "target": flow.target.alias,
         }
 
-    def _listener(self, connector: Connector, side: str) -> str:
+    def _listener(self, connector: Connector, alias: str, side: str) -> str:
         """The one that MM2 itself uses: Spark goes in by the same door, but never through a link."""
-        alias = connector.source_alias if side == "source" else connector.target_alias
         return self.lab.topology.direct_listener_of(
             alias, connector.config.get(f"{side}.cluster.bootstrap.servers", "")
         )

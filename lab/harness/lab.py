@@ -149,6 +149,7 @@ class Lab(Parts):
         topic: str,
         *,
         source: str | None = None,
+        target: str | None = None,
         only: Collection[str] | None = None,
         allow_duplicates: bool = False,
         timeout_s: float = RECORDS_ARRIVE_S,
@@ -156,19 +157,21 @@ class Lab(Parts):
     ) -> Judged:
         """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one.
 
-        `source` names the cluster where topics of that name are mirrored from several.
+        `source` and `target` name the clusters where topics of that name are mirrored from several, or to.
         """
         from lab import report  # what is imported here loads Spark's client: `up` need not wait for it
+        from lab.spark import translated
         from lab.verification import verify
 
         breaking.require_whole(self.name, f'verifying "{topic}"')
-        flow = self.flow(topic, source=source)
-        self._flows.require_reach(flow)
-        judged = verify(
-            self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
-        )
+        with translated(f'verifying "{topic}"'):
+            flow = self.flow(topic, source=source, target=target)
+            self.flows.require_reach(flow)
+            judged = verify(
+                self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
+            )
         if self.run is not None:
-            facts = self._flows.facts(flow, self.run)
+            facts = self.flows.facts(flow, self.run)
             spans = breaking.spans(self.name, judged.series)
             report.write(self.run.save("verdict.json", {**facts, **asdict(judged), "faults": spans}))
         return judged
@@ -180,12 +183,12 @@ class Lab(Parts):
         with breaking.injected(self, fault, limit_s=limit_s, run=run) as injected:
             yield injected
 
-    def flow(self, topic: str, *, source: str | None = None) -> Flow:
+    def flow(self, topic: str, *, source: str | None = None, target: str | None = None) -> Flow:
         """How a topic is mirrored by what is deployed."""
-        return self._flows.of(topic, source=source)
+        return self.flows.of(topic, source=source, target=target)
 
     @cached_property
-    def _flows(self) -> Flows:
+    def flows(self) -> Flows:
         return Flows(self)
 
     def shell(self, service: str, command: str, *, stdin: str = "") -> str:

@@ -23,7 +23,7 @@ from lab.diagnose.observation import Cluster, Deployed, Observation, Service, To
 from lab.errors import BadInput, LabError
 from lab.harness.parts import Parts
 from lab.mm2 import Connector
-from lab.mm2_plan import is_secret
+from lab.mm2_keys import is_secret
 
 SAVED: Final = "observation.json"
 HIDDEN: Final = "[hidden]"
@@ -93,7 +93,7 @@ def _groups(lab: Parts, alias: str) -> Mapping[str, str]:
 
 
 def _deployed(lab: Parts) -> tuple[Deployed, ...]:
-    known = {key: value for key in _OF_WORKERS if (value := lab.topology.worker_setting(key))}
+    known = {key: value for key in _OF_WORKERS if (value := lab.worker_setting(key))}
     setting = None if lab.topology.roles.connect_url else known
     if lab.topology.has_connect:
         return _on_workers(lab, setting)

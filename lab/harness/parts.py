@@ -6,13 +6,11 @@ which takes half a second, not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from packaging.version import Version
 
 from lab import engine, leases, mm2_dedicated, monitoring, security
 from lab.client_properties import ClientProperties
@@ -20,7 +18,7 @@ from lab.engine import Container, Project
 from lab.errors import BadInput, nearest
 from lab.harness import endpoints
 from lab.harness.endpoints import Endpoint
-from lab.mm2 import SOURCE, Connector, aliases_of, read_connector
+from lab.mm2 import Connector, aliases_of, cluster_of, is_kafka_4, read_connector
 from lab.project import existing_spark
 from lab.topology import MM2_PROPERTIES, Topology
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
-_KAFKA_4: Final = Version("4")
+_EXACTLY_ONCE: Final = "exactly.once.source.support"
 
 
 @dataclass
@@ -200,31 +198,25 @@ class Parts:
             )
         return read_connector(files[name]).with_overrides(overrides)
 
-    def mirroring(
-        self, topic: str, *, source: str | None = None, among: Sequence[Connector] | None = None
-    ) -> Connector:
-        """The deployed connector that mirrors a topic; of several source clusters one must be named."""
-        deployed = self.deployed() if among is None else among
-        flows = [c for c in deployed if c.connector_class == SOURCE and c.selects(topic)]
-        mirroring = [c for c in flows if source in (None, c.source_alias)]
-        if not mirroring:
-            of_it = f' of cluster "{source}"' if source else ""
-            raise BadInput(
-                f'no deployed connector mirrors topic "{topic}"{of_it}', '"lab mm2 deploy" deploys one'
-            )
-        aliases = sorted({c.source_alias for c in mirroring})
-        if len(aliases) > 1:
-            raise BadInput(
-                f'topic "{topic}" is mirrored from {len(aliases)} clusters: {", ".join(aliases)}',
-                f"choose one, e.g. --cluster {aliases[0]}",
-            )
-        return mirroring[0]
-
-    @property
+    @cached_property  # to ask may take a while where a worker hangs
     def kafka_4(self) -> bool:
         """Whether the workers are of Kafka 4 or later, where other topics count as internal."""
-        version = self.connect.version() if self.topology.has_connect else self.kafka_version
-        return Version(version) >= _KAFKA_4
+        return is_kafka_4(self.connect.version() if self.topology.has_connect else self.kafka_version)
+
+    def worker_setting(self, key: str) -> str | None:
+        """A setting of the Connect workers, as they were started with it."""
+        return self.topology.worker_setting(key, leases.leased(self.name))
+
+    def writes_transactions(self, connector: Connector) -> bool:
+        """Whether it mirrors in transactions, whose markers take offsets on the target.
+
+        Workers that support exactly-once do so for every source connector, also where that only requests it.
+        """
+        if self.topology.mirror_makers:  # the worker of a flow belongs to its target
+            support = self.mm2_properties().get(f"{connector.target_alias}.{_EXACTLY_ONCE}")
+        else:
+            support = self.worker_setting(_EXACTLY_ONCE)
+        return connector.exactly_once or (support or "disabled").lower() == "enabled"
 
     def deployed(self) -> list[Connector]:
         if self.topology.has_connect:
@@ -253,9 +245,8 @@ class Parts:
         from lab.dedicated import Dedicated
 
         def cluster(alias: str) -> Cluster:
-            known = alias in self.topology.roles.clusters
             address = properties.get(f"{alias}.bootstrap.servers", "")
-            return self.cluster(alias if known else self.topology.alias_of(address) or alias)
+            return self.cluster(self.topology.known_as(alias, address))
 
         return Dedicated(mm2_dedicated.pairs(properties), cluster)
 
@@ -265,15 +256,13 @@ class Parts:
             return self.dedicated.statuses()
         return self.connect.statuses() if self.topology.has_connect else []
 
+    def aliases_of(self, connector: Connector) -> tuple[str, str]:
+        """Source and target of a connector by the topology's names; it may have other ones for them."""
+        return cluster_of(self.topology, connector, "source"), cluster_of(self.topology, connector, "target")
+
     def ends(self, connector: Connector) -> tuple[Cluster, Cluster]:
-        """Source and target of a connector, which may have other names for them than the topology has."""
-        sides = (("source", connector.source_alias), ("target", connector.target_alias))
-        found = []
-        for side, alias in sides:
-            address = connector.config.get(f"{side}.cluster.bootstrap.servers", "")
-            known = alias in self.topology.roles.clusters
-            found.append(self.cluster(alias if known else self.topology.alias_of(address) or alias))
-        return found[0], found[1]
+        source, target = self.aliases_of(connector)
+        return self.cluster(source), self.cluster(target)
 
     def known_connectors(self) -> list[Connector]:
         """What is deployed, and what the topology's files say: MM2's topics outlive worker and connector."""

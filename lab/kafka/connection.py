@@ -1,19 +1,22 @@
 """The connection to one cluster that all its requests go through, and their errors."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from lab.errors import LabError
 from lab.kafka.values import Place
-from lab.wait import LEADER_FOUND_S, TimedOut, wait_until
+from lab.wait import CLUSTER_ANSWERS_S, LEADER_FOUND_S, NotYet, TimedOut, wait_until
+
+T = TypeVar("T")
 
 REQUEST_S: Final = 15.0
+ATTEMPT_S: Final = 5.0  # of what is asked again
 _METADATA_S: Final = 5.0  # shorter than the budgets of those who ask again until a cluster answers
 
 # librdkafka reports every refused connection while a broker starts; the lab says what it waits for itself.
@@ -65,6 +68,23 @@ class Connection:
         """With the next request a new client: one whose coordinator was away does not find it again."""
         self.__dict__.pop("_admin", None)
 
+    def _insisting(
+        self, ask: Callable[[], T], doing: str, *, transient: Collection[int] = (KafkaError._TIMED_OUT,)
+    ) -> T:
+        """The answer to what may be asked twice: after a time-out by a client that knows no broker yet."""
+
+        def observe() -> T | NotYet:
+            try:
+                return ask()
+            except KafkaException as error:
+                if error.args[0].code() not in transient:
+                    raise
+                self._renew()
+                return NotYet(error.args[0].str())
+
+        with translated(doing):
+            return wait_until(observe, timeout_s=CLUSTER_ANSWERS_S, what=doing, hint='see "lab status"')
+
     def _metadata(self) -> Any:
         """The whole cluster's: asking for one topic by its name could create that topic."""
         with translated(f'asking cluster "{self.alias}" at {self.bootstrap}'):
@@ -76,6 +96,7 @@ class Connection:
         spec: OffsetSpec | Mapping[Place, OffsetSpec],
         *,
         isolation: str = "read_uncommitted",
+        timeout_s: float = REQUEST_S,
     ) -> dict[Place, int]:
         if not partitions:
             return {}
@@ -86,7 +107,7 @@ class Connection:
             try:
                 with translated(doing):
                     futures = self._admin.list_offsets(
-                        asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=REQUEST_S
+                        asked, isolation_level=IsolationLevel[isolation.upper()], request_timeout=timeout_s
                     )
                     return {(tp.topic, tp.partition): done.result().offset for tp, done in futures.items()}
             except LeaderMoved:
@@ -96,7 +117,11 @@ class Connection:
         doing = f'listing offsets of cluster "{self.alias}"'
         try:
             return wait_until(
-                ask, timeout_s=LEADER_FOUND_S, what=doing, transient=(LeaderMoved,), pause_s=0.2
+                ask,
+                timeout_s=min(LEADER_FOUND_S, timeout_s),
+                what=doing,
+                transient=(LeaderMoved,),
+                pause_s=0.2,
             )
         except TimedOut as error:
             raise ClusterError(error.message, 'see "lab status"') from error

@@ -5,11 +5,8 @@ from typing import Final
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
-from lab.kafka.connection import REQUEST_S, Connection, translated
+from lab.kafka.connection import ATTEMPT_S, REQUEST_S, Connection, translated
 from lab.kafka.values import GroupOffset, Place
-from lab.wait import CLUSTER_ANSWERS_S, NotYet, wait_until
-
-_ATTEMPT_S: Final = 5.0
 
 # A cluster's first group ever makes it create the topic that keeps offsets. Until that has a leader which has
 # read it, some of these come, and the client does not ask again by itself.
@@ -61,20 +58,11 @@ class Groups(Connection):
         ]
         asked = ConsumerGroupTopicPartitions(group, places)
 
-        def observe() -> bool | NotYet:
-            futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=_ATTEMPT_S)
-            try:
-                answer = next(iter(futures.values())).result()
-                for place in answer.topic_partitions:
-                    if place.error is not None:  # the request as a whole went well
-                        raise KafkaException(place.error)
-            except KafkaException as error:
-                if error.args[0].code() in _NO_COORDINATOR_YET:
-                    self._renew()
-                    return NotYet(error.args[0].str())
-                raise
-            return True
+        def ask() -> None:
+            futures = self._admin.alter_consumer_group_offsets([asked], request_timeout=ATTEMPT_S)
+            for place in next(iter(futures.values())).result().topic_partitions:
+                if place.error is not None:  # the request as a whole went well
+                    raise KafkaException(place.error)
 
         doing = f'setting the offsets of group "{group}" of cluster "{self.alias}"'
-        with translated(doing):
-            wait_until(observe, timeout_s=CLUSTER_ANSWERS_S, what=doing, hint='see "lab status"')
+        self._insisting(ask, doing, transient=_NO_COORDINATOR_YET)

@@ -14,7 +14,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from lab.kafka.connection import REQUEST_S, ClusterError, Connection, translated
+from lab.kafka.connection import ATTEMPT_S, REQUEST_S, ClusterError, Connection, translated
 from lab.kafka.values import Layout, Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
@@ -26,11 +26,11 @@ class Topics(Connection):
     def topic_names(self) -> list[str]:
         return sorted(self._metadata().topics)
 
-    def topics(self) -> list[Topic]:
+    def topics(self, *, timeout_s: float = REQUEST_S) -> list[Topic]:
         """Every topic with the offsets of its partitions, in two requests however many there are."""
         found = self._metadata().topics
         partitions = [(name, p) for name, topic in found.items() for p in topic.partitions]
-        offsets = self._ranges(partitions)
+        offsets = self._ranges(partitions, timeout_s=timeout_s)
         return [
             Topic(
                 name=name,
@@ -122,9 +122,11 @@ class Topics(Connection):
         places = [(topic, p) for topic in topics if topic in found for p in sorted(found[topic].partitions)]
         return self._ranges(places, isolation=isolation)
 
-    def _ranges(self, places: list[Place], *, isolation: str = "read_uncommitted") -> dict[Place, Offsets]:
-        starts = self._list_offsets(places, OffsetSpec.earliest())
-        ends = self._list_offsets(places, OffsetSpec.latest(), isolation=isolation)
+    def _ranges(
+        self, places: list[Place], *, isolation: str = "read_uncommitted", timeout_s: float = REQUEST_S
+    ) -> dict[Place, Offsets]:
+        starts = self._list_offsets(places, OffsetSpec.earliest(), timeout_s=timeout_s)
+        ends = self._list_offsets(places, OffsetSpec.latest(), isolation=isolation, timeout_s=timeout_s)
         return {place: Offsets(start=starts[place], end=ends[place]) for place in places}
 
     def offsets_at(self, timestamps_ms: Mapping[Place, int]) -> dict[Place, int | None]:
@@ -226,8 +228,11 @@ class Topics(Connection):
             for key, value in configs.items()
         ]
         asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
-        with translated(f'changing the config of topic "{topic}" of cluster "{self.alias}"'):
-            self._admin.incremental_alter_configs([asked], request_timeout=REQUEST_S)[asked].result()
+
+        def ask() -> None:
+            self._admin.incremental_alter_configs([asked], request_timeout=ATTEMPT_S)[asked].result()
+
+        self._insisting(ask, f'changing the config of topic "{topic}" of cluster "{self.alias}"')
 
 
 def _topic_config(entry: Any) -> TopicConfig:

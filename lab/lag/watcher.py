@@ -10,7 +10,6 @@ from lab.lag.arrivals import READ_S, Arrivals, RangeReader
 from lab.lag.partition import Known, Mirrored, Moment, Sample
 from lab.lag.search import Search
 from lab.mm2 import SOURCE, Connector
-from lab.parity import is_mirrored
 
 PATIENCE_S: Final = 0.3  # what a sample may spend on counting; the next one goes on
 
@@ -177,13 +176,13 @@ def mirrored_topics(
     return [
         Mirrored(topic=topic, remote=connectors[0].remote_topic(topic))
         for topic in topics
-        if any(is_mirrored(connector, topic, kafka_4=kafka_4) for connector in connectors)
+        if any(connector.mirrors(topic, kafka_4=kafka_4) for connector in connectors)
     ]
 
 
 def watchers(
     connectors: Iterable[Connector],
-    cluster: Callable[[str], Cluster],
+    ends: Callable[[Connector], tuple[Cluster, Cluster]],
     *,
     topic: str | None = None,
     kafka_4: bool = False,
@@ -195,9 +194,8 @@ def watchers(
     found = []
     for group in alike(connectors):
         first = group[0]
-        source = cluster(first.source_alias)
+        source, target = ends(first)
         topics = [t.name for t in source.topics() if t.name == topic or (topic is None and not t.internal)]
         if mirrored := mirrored_topics(group, topics, kafka_4=kafka_4):
-            target = cluster(first.target_alias)
             found.append(LagWatcher(source, target, mirrored, isolation=first.isolation))
     return found

@@ -1,22 +1,11 @@
 """Are the ports that the lab would publish on 127.0.0.1 free?"""
 
-import socket
 from typing import Final
 
+from lab.leases import port_is_free
 from lab.setup.finding import Finding, Status, Wanted
 
 LOOPBACK: Final = "127.0.0.1"
-
-
-def port_is_free(port: int) -> bool:
-    """Whether it can be bound. SO_REUSEADDR, as engines use it: a closing connection takes no port."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except OSError:
-            return False
-    return True
 
 
 def check_ports(wanted: Wanted) -> Finding:

@@ -211,11 +211,16 @@ class Topology:
                 return alias
         return None
 
-    def worker_setting(self, key: str) -> str | None:
-        """A setting of the Connect workers, e.g. "header.converter"."""
+    def known_as(self, alias: str, address: str) -> str:
+        """A cluster's alias here: the one given, else that of the cluster at the address, if there is one."""
+        return alias if alias in self.roles.clusters else self.alias_of(address) or alias
+
+    def worker_setting(self, key: str, variables: Mapping[str, str] | None = None) -> str | None:
+        """A setting of the Connect workers, e.g. "header.converter", with what was chosen at `up`."""
         variable = "CONNECT_" + key.upper().replace("-", "___").replace(".", "_")
         for worker in self.workers:
-            return self.services[worker].environment.get(variable)
+            written = self.services[worker].environment.get(variable)
+            return None if written is None else interpolate(written, variables or {})
         return None
 
     def worker_settings(self, *prefixes: str) -> dict[str, str]:

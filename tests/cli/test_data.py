@@ -1,5 +1,7 @@
 """Durations, and how a record is printed."""
 
+import json
+
 import pytest
 
 from lab.cli import data, options
@@ -8,6 +10,8 @@ from lab.errors import BadInput
 from lab.kafka import Record
 from lab.project import runs_folder
 from lab.workload import Tally
+
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
@@ -89,3 +93,8 @@ def test_what_was_not_acked_or_was_interrupted_is_an_error() -> None:
     stopped = data._shortcoming(Tally(sent=5, acked=5), interrupted=True)
     assert stopped is not None
     assert (stopped.message, stopped.exit_code) == ("producing was interrupted", 130)
+
+
+def test_one_object_of_what_comes_has_an_end(capsys: Captured) -> None:
+    assert exit_code(["consume", "orders", "--latest", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"] == "--latest with --json needs --max"

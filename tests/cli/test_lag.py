@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from lab.cli import lag
 from lab.cli.lag import Moment
 from lab.cli.program import exit_code
+from lab.errors import BadInput
+from lab.harness import Lab
 from lab.lag import Sample
 from lab.run import Run
 
@@ -87,3 +90,15 @@ def test_a_watch_keeps_both_sides_in_its_run(tmp_path: Path) -> None:
 
     kept = json.loads((watched.run.path / "samples.json").read_text())
     assert kept == [{"at": 1.0, "source": 100, "target": 97}, {"at": 1.0, "source": 100, "target": 100}]
+
+
+def test_a_cluster_that_is_not_there_is_told_before_connect_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def cluster(alias: str) -> None:
+        raise BadInput(f'no cluster "{alias}"')
+
+    monkeypatch.setattr(Lab, "attach", lambda _: SimpleNamespace(cluster=cluster))
+
+    assert exit_code(["lag", "--cluster", "nope"]) == 2
+    assert capsys.readouterr().err.startswith('error: no cluster "nope"\n')

@@ -1,6 +1,7 @@
 """The command's exit codes, and where its words go."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -46,6 +47,14 @@ def test_an_interruption_is_130(capsys: Captured, monkeypatch: pytest.MonkeyPatc
 
     assert cli.exit_code(["up"]) == 130
     assert capsys.readouterr() == ("", "error: interrupted\n")
+
+
+@pytest.mark.parametrize("given", ["registry.example:5000", "registry.example:5000/"])
+def test_compose_is_given_a_registry_with_its_slash(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("LAB_REGISTRY", given)
+
+    assert cli.exit_code(["--help"]) == 0
+    assert os.environ["LAB_REGISTRY"] == "registry.example:5000/"
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,6 +144,17 @@ def test_a_cluster_that_goes_away_is_waited_for_but_must_be_there_at_first(
     assert capsys.readouterr().err == "error: no answer\nhint: see there\n"
 
 
+def test_a_cluster_that_does_not_come_back_ends_it_with_its_error(synced: Synced, capsys: Captured) -> None:
+    synced.rounds = [FINE, GONE]
+    assert synced.run("-rf", "0.3s", "-int", "0.1") == 1
+    assert capsys.readouterr().err.endswith("error: no answer\nhint: see there\n")
+
+    synced.rounds = [FINE, GONE]
+    assert synced.run("-rf", "0.3s", "-int", "0.1", "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["error"], len(told["rounds"])) == ("no answer", 1)
+
+
 def test_ctrl_c_ends_it_with_its_own_code(synced: Synced, capsys: Captured) -> None:
     synced.rounds = [FINE, KeyboardInterrupt()]
 

@@ -128,6 +128,8 @@ def test_a_cluster_without_an_address_is_refused() -> None:
         ("sasl.jaas.config", 'M required username="u" password="${file:/a:b}";', False),
         ("sasl.jaas.config", 'M required clientSecret="x";', True),
         ("topics", "passwords", False),
+        ("s3.secret.access.key", "x", True),
+        ("azure.credential", "x", True),
     ],
 )
 def test_secrets_are_told_from_references(key: str, value: str, is_one: bool) -> None:

@@ -5,7 +5,7 @@ import pytest
 from lab.errors import LabError
 from lab.export import documents
 from lab.export.flow import Flow, flow_of
-from lab.export.forms import DOCUMENTS, Form, export
+from lab.export.forms import Form, export
 from lab.export.kubernetes import Values
 from lab.mm2 import CUSTOM_POLICY, Connector
 from tests.export import flows
@@ -31,7 +31,7 @@ def kinds(text: str) -> list[str]:
 
 
 def test_documents_stand_in_one_stream_what_is_needed_first_first() -> None:
-    found = kinds(made(*DOCUMENTS))
+    found = kinds(made(Form.STRIMZI, Form.POD, Form.CONFIGMAP, Form.SECRET))
 
     assert found == ["Secret"] * 4 + ["ConfigMap", "Pod"] + ["KafkaMirrorMaker2"] * 2
 

@@ -1,5 +1,6 @@
 """lab.harness.exporting: what runs in a lab, as a flow, and the values of its secrets."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from lab.export.properties import write
 from lab.harness import Lab, Wish
 from lab.harness.exporting import running_flow, values
 from lab.mm2 import SOURCE, read_connector
-from lab.mm2_status import Deployed
+from lab.mm2_status import Deployed, Status
 from lab.project import COMPOSE
 from lab.security.material import write as write_material
 from tests.harness.conftest import Engine
@@ -53,6 +54,16 @@ def test_connectors_are_named() -> None:
     assert [c.connector_class for c in running_flow(lab, ["mm2-msc-source-0"]).connectors] == [SOURCE]
     with pytest.raises(BadInput, match='no connector "msc" is deployed'):
         running_flow(lab, ["msc"])
+
+
+@pytest.mark.usefixtures("deployed")
+def test_a_connector_that_rests_is_told() -> None:
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+    there, name = lab.connect.deployed(), "mm2-msc-source-0"
+    paused = Status(name=name, connector_class="", state="PAUSED", worker="w", tasks=())
+    there[name] = replace(there[name], status=paused)
+
+    assert running_flow(lab, None).told == (f'"{name}" is PAUSED; whatever takes the export runs it',)
 
 
 def test_a_dedicated_mm2_is_its_file(fake: Engine) -> None:

@@ -4,11 +4,14 @@ import json
 import threading
 
 import pytest
+from pyspark.errors import PySparkException
 
 from lab import leases, monitoring
 from lab.errors import BadInput, LabError
 from lab.harness import Lab, Wish
+from lab.harness.flows import Flows
 from lab.project import runs_folder
+from lab.spark import SparkError
 from tests.harness.conftest import Engine
 
 WISH = Wish(topology="basic-mirror", name="a")
@@ -52,6 +55,18 @@ def test_a_name_means_one_topology_and_one_version(fake: Engine) -> None:
 
     assert caught.value.message == 'lab "a" is there already, with topology "basic-mirror" and Kafka 3.9.1'
     assert caught.value.hint == '"lab down --name a" first, or choose another --name'
+
+
+def test_what_spark_fails_with_is_told_in_words(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_memory(*_: object) -> None:
+        raise PySparkException(message="Job aborted: out of memory")
+
+    lab = Lab.up(WISH)
+    monkeypatch.setattr(Lab, "flow", lambda *_, **__: None)
+    monkeypatch.setattr(Flows, "require_reach", out_of_memory)
+
+    with pytest.raises(SparkError, match=r'^verifying "orders" failed: Job aborted: out of memory$'):
+        lab.verify("orders")
 
 
 def test_the_clients_are_made_while_the_services_start(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

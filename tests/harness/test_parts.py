@@ -1,5 +1,7 @@
 """A lab gives its parts by name, and names the nearest to one that it has not."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.connect import Connect, ConnectError
@@ -92,6 +94,9 @@ class Worker:
     def connectors(self) -> list[Connector]:
         return self._connectors
 
+    def version(self) -> str:
+        return "7.6.0-ccs"
+
 
 def test_a_topic_that_several_sources_have_is_found_by_its_source(
     fake: Engine, monkeypatch: pytest.MonkeyPatch
@@ -99,7 +104,7 @@ def test_a_topic_that_several_sources_have_is_found_by_its_source(
     lab = Lab.up(Wish(topology="aggregate", name="a"))
     monkeypatch.setattr(Lab, "connect", Worker(lab))
 
-    assert lab.mirroring("logs", source="uk").name == "mm2-msc-uk"
+    assert Flows(lab).mirroring("logs", source="uk").name == "mm2-msc-uk"
     for source, message, hint in (
         (None, 'topic "logs" is mirrored from 2 clusters: uk, us', "choose one, e.g. --cluster uk"),
         (
@@ -109,8 +114,120 @@ def test_a_topic_that_several_sources_have_is_found_by_its_source(
         ),
     ):
         with pytest.raises(BadInput) as caught:
-            lab.mirroring("logs", source=source)
+            Flows(lab).mirroring("logs", source=source)
         assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_what_is_excluded_is_not_mirrored(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    monkeypatch.setattr(Cluster, "has_topic", lambda *_: True)
+    policy = {"replication.policy.class": IDENTITY_POLICY}
+    worker = Worker(lab, **policy)
+    monkeypatch.setattr(Lab, "connect", worker)
+    without = [
+        c.with_overrides({"topics.exclude": "logs"}) if c.name == "mm2-msc-us" else c
+        for c in worker.connectors()
+    ]
+    monkeypatch.setattr(worker, "connectors", lambda: without)
+
+    uk = Flows(lab).mirroring("logs")
+    assert uk.name == "mm2-msc-uk"
+    assert Flows(lab).others(uk, "logs", lab.deployed()) == []
+
+
+def test_a_topic_that_is_mirrored_to_several_is_found_by_its_target(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    monkeypatch.setattr(Lab, "connect", Worker(lab))
+    uk = lab.connector("mm2-msc-uk")
+    there = {"target.cluster.alias": "us", "target.cluster.bootstrap.servers": "us:9092"}
+    second = replace(uk.with_overrides(there), name="second")
+    renamed = replace(uk.with_overrides({"replication.policy.class": IDENTITY_POLICY}), name="renamed")
+
+    assert Flows(lab).mirroring("logs", target="us", among=[uk, second]).name == "second"
+    assert [c.name for c in Flows(lab).mirroring_from("logs", among=[uk, second])] == ["mm2-msc-uk", "second"]
+    for among, target, message, hint in (
+        (
+            [uk, second],
+            None,
+            'topic "logs" is mirrored to 2 topics: "uk.logs" of "central", "uk.logs" of "us"',
+            "choose one, e.g. --target central",
+        ),
+        (
+            [uk, renamed],
+            "central",
+            'topic "logs" is mirrored to 2 topics: "logs" of "central", "uk.logs" of "central"',
+            "keep one of mm2-msc-uk, renamed",
+        ),
+        ([uk], "us", 'no deployed connector mirrors topic "logs" to cluster "us"', "known: central"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            Flows(lab).mirroring("logs", target=target, among=among)
+        assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_a_flow_goes_between_the_clusters_that_its_connector_reaches(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever names the connector has for them."""
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+    given = {"target.cluster.alias": "dr", "source.cluster.alias": "primary"}
+    mine = [lab.connector(f"mm2-{kind}-source-0", **given) for kind in ("msc", "cpc")]
+    monkeypatch.setattr(Lab, "deployed", lambda _: mine)
+    monkeypatch.setattr(Lab, "kafka_4", False)
+
+    flow = Flows(lab).of(mine[0].topic_patterns[0])
+
+    assert (flow.source.alias, flow.target.alias) == ("source-0", "target-0")
+    assert flow.bootstraps.keys() == {"source-0", "target-0"}
+    assert flow.checkpointer is mine[1]
+    nowhere = mine[0].with_overrides({"target.cluster.bootstrap.servers": "elsewhere:9092"})
+    monkeypatch.setattr(Lab, "deployed", lambda _: [nowhere])
+    with pytest.raises(BadInput, match='has no cluster "dr"'):
+        Flows(lab).of(mine[0].topic_patterns[0])
+
+
+@pytest.mark.parametrize(
+    ("variables", "config", "writes"),
+    [
+        ({}, {}, False),
+        ({}, {"exactly.once.support": "required"}, True),
+        ({"LAB_EXACTLY_ONCE": "enabled"}, {}, True),
+        ({"LAB_EXACTLY_ONCE": "disabled"}, {}, False),
+    ],
+)
+def test_workers_that_support_exactly_once_write_transactions_for_all(
+    fake: Engine, variables: dict[str, str], config: dict[str, str], writes: bool
+) -> None:
+    lab = Lab.up(Wish(topology="resilience", name="a", variables=variables))
+    connector = next(iter(lab.known_connectors())).with_overrides(config)
+
+    assert lab.writes_transactions(connector) is writes
+
+
+def test_a_flow_of_a_dedicated_mm2_has_the_worker_of_its_target(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="dedicated-tls", name="a"))
+    first = lab.deployed()[0]
+    properties = lab.mm2_properties()
+    monkeypatch.setattr(
+        Lab,
+        "mm2_properties",
+        lambda _: {**properties, f"{first.target_alias}.exactly.once.source.support": "enabled"},
+    )
+
+    assert lab.writes_transactions(first)
+    back = {"source.cluster.alias": first.target_alias, "target.cluster.alias": first.source_alias}
+    assert not lab.writes_transactions(first.with_overrides(back))
+
+
+def test_confluents_worker_has_a_version_too(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab.up(Wish(topology="aggregate", name="a"))
+    monkeypatch.setattr(Lab, "connect", Worker(lab))
+
+    assert not lab.kafka_4
 
 
 def test_sources_are_merged_only_where_names_are_kept(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +235,7 @@ def test_sources_are_merged_only_where_names_are_kept(fake: Engine, monkeypatch:
     monkeypatch.setattr(Cluster, "has_topic", lambda *_: True)
     for policy, others in (({}, []), ({"replication.policy.class": IDENTITY_POLICY}, ["us"])):
         monkeypatch.setattr(Lab, "connect", Worker(lab, **policy))
-        found = Flows(lab).others(lab.mirroring("logs", source="uk"), "logs", lab.deployed())
+        found = Flows(lab).others(Flows(lab).mirroring("logs", source="uk"), "logs", lab.deployed())
         assert [origin.source.alias for origin in found] == others
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from lab.diagnose.finding import Finding, Likelihood
 from lab.diagnose.observation import Deployed, Observation
 from lab.diagnose.places import setting
-from lab.mm2 import Replicas
+from lab.mm2_problems import Replicas, replicas
 
 _REFUSED: Final = re.compile(
     r"replication factor of (\d+) cannot be reached because only (\d+) broker"
@@ -22,7 +22,7 @@ _REFUSED: Final = re.compile(
 def look(seen: Observation) -> Iterator[Finding]:
     refused = seen.said(_REFUSED, within=None)
     for one in seen.deployed:
-        for wanted in one.connector.replicas:
+        for wanted in replicas(one.connector):
             yield from _judge(seen, one, wanted, [str(said) for said in refused[:1]])
 
 
