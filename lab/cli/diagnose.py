@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def diagnose(
+    context: typer.Context,
     run: Annotated[
         str | None,
         typer.Option(
@@ -43,7 +44,10 @@ def diagnose(
     json: Json = False,
 ) -> None:
     """Look at logs, connectors, topics, groups and settings, and say what is wrong and what mends it."""
-    if sum(given is not None for given in (run, log or None, name)) > 1:
+    # a name may also come from LAB_NAME, which is about other commands
+    source = context.get_parameter_source("name")
+    named = source is not None and source.name == "COMMANDLINE"
+    if sum((run is not None, bool(log), named)) > 1:
         raise BadInput("--run, --log and --name exclude each other", "choose one of them")
     lab = None if run is not None or log else Lab.attach(name)
     seen = _saved(run, log) if lab is None else observe(lab)
@@ -58,8 +62,7 @@ def diagnose(
             "give the log of the Connect worker or of MM2",
         )
     # A command without a name starts a lab of the topology's name, or means the only lab that is up.
-    named = lab is not None and (name is not None or lab.name != lab.topology.name)
-    option = f" --name {lab.name}" if lab and named else ""
+    option = f" --name {lab.name}" if lab and (name or lab.name != lab.topology.name) else ""
     data: dict[str, Any] = {
         "findings": [{**asdict(one), "likelihood": one.likelihood.word} for one in found],
         "looked_at": _looked_at(seen),

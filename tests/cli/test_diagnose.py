@@ -88,6 +88,16 @@ def test_commands_name_the_lab(
     assert line.endswith(end)
 
 
+def test_a_lab_that_is_meant_otherwise_does_not_keep_a_log_from_being_looked_at(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LAB_NAME", "monday")
+    (tmp_path / "connect.log").write_text("not of Kafka\n")
+
+    assert cli.exit_code(["diagnose", "--log", str(tmp_path / "connect.log")]) == 3
+    assert "has no line of a Kafka log" in capsys.readouterr().err
+
+
 def test_nothing_found_suggests_to_verify_that_lab(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     looked_at(monkeypatch, "monday", seen.lab(seen.connector()))
 
