@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(name: Name = None, json: Json = False) -> None:
-    """Both clusters, connectors with their tasks, and topics with record counts, on one screen."""
+    """Every cluster, connectors with their tasks, and topics with record counts, on one screen."""
     lab = Lab.attach(name)
     seen = overview(lab)
     silent = None
