@@ -22,7 +22,9 @@ mm2_export.register(app)
 
 
 def register(program: typer.Typer) -> None:
-    program.add_typer(app, name="mm2", help="MM2's connectors on Connect.")
+    program.add_typer(
+        app, name="mm2", help="MM2's connectors on Connect: deploy, validate, change, pause, export them."
+    )
 
 
 Set = Annotated[

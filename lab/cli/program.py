@@ -29,6 +29,14 @@ COMMANDS: Final = {
     "faults": ("fault",),
 }
 
+# The help shows commands under these titles; by module.
+PANELS: Final = {
+    "Labs": ("labs", "status"),
+    "Records": ("data", "lag"),
+    "MM2": ("mm2", "internals", "groups", "sync_offsets"),
+    "Proof and trouble": ("verify", "diagnose", "faults", "runs", "bench"),
+    "This machine": ("host",),
+}
 
 _HELP: Final = ["-h", "--help"]
 
@@ -48,9 +56,21 @@ def program(command: str = "") -> Program:
         context_settings={"help_option_names": _HELP},
     )
     app.callback()(_common)  # with this a single command keeps its name
-    for module in [name for name, its in COMMANDS.items() if command in its] or COMMANDS:
-        import_module(f"lab.cli.{module}").register(app)
+    one = [module for module, its in COMMANDS.items() if command in its]
+    for title, modules in PANELS.items():
+        for module in modules:
+            if one in ([], [module]):
+                _register(app, module, title)
     return app
+
+
+def _register(app: typer.Typer, module: str, title: str) -> None:
+    commands, groups = len(app.registered_commands), len(app.registered_groups)
+    import_module(f"lab.cli.{module}").register(app)
+    for made in app.registered_commands[commands:]:
+        made.rich_help_panel = title
+    for group in app.registered_groups[groups:]:
+        group.rich_help_panel = title
 
 
 def _version(wanted: bool) -> None:

@@ -143,6 +143,15 @@ def test_a_command_is_in_the_module_that_is_loaded_for_it() -> None:
             assert list(found.commands) == list(commands), (module, command)  # type: ignore[attr-defined]
 
 
+def test_help_has_every_command_under_a_title(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(m for modules in cli.PANELS.values() for m in modules) == sorted(cli.COMMANDS)
+
+    assert cli.exit_code(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [title for title in cli.PANELS if f" {title} " in shown] == list(cli.PANELS)
+    assert " Commands " not in shown
+
+
 SPARK = {"pyspark", "pyarrow", "numpy"}
 
 
