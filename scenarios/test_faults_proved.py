@@ -35,6 +35,7 @@ from lab.faults import (
     SlowLink,
     Stop,
     Workers,
+    containers,
     probes,
 )
 from lab.faults.probes import Answer
@@ -120,8 +121,16 @@ def test_a_worker_that_is_restarted_is_back(lab: Lab) -> None:
 
 
 def test_all_brokers_of_a_cluster_are_killed(lab: Lab) -> None:
+    """And come back where they were: clients that know an address would ask another broker there."""
+
+    def addresses() -> dict[str, tuple[str, ...]]:
+        boxes = containers.of(lab, Brokers("target").services(lab))
+        return {box.service: box.addresses for box in boxes}
+
+    before = addresses()
     with broken(lab, Kill(victim=Brokers("target"))), pytest.raises(ClusterError):
         lab.target.topic_names()
+    assert addresses() == before
 
 
 def test_a_partition_drops_packets_while_another_way_is_open(lab: Lab) -> None:

@@ -44,7 +44,7 @@ class Restarting:
             engine.docker("kill", "--signal", "KILL", *ids)
         else:
             engine.docker("stop", *ids)
-        engine.docker("start", *ids)
+        self.inverse.undo()
 
     def prove(self) -> str:
         now = {box.id: box for box in containers.look(tuple(box.id for box in self.boxes))}

@@ -74,6 +74,17 @@ def test_all_brokers_of_a_cluster_are_killed_at_once(lab: FakeLab, fake_engine: 
     assert act.prove() == ", ".join(f"kafka-target-{n} ended with 137" for n in (1, 2, 3))
 
 
+def test_they_are_started_in_the_order_of_their_addresses(lab: FakeLab, fake_engine: Engine) -> None:
+    for number, address in ((1, "172.28.0.10"), (2, "172.28.0.9"), (3, "172.28.0.11")):
+        fake_engine.boxes[f"kafka-target-{number}"].address = address
+    act = Kill(victim=Brokers("target")).check(lab, MARK)
+    act.inject()
+
+    act.inverse.undo()
+
+    assert fake_engine.commands("start") == [("start", "kafka-target-2", "kafka-target-1", "kafka-target-3")]
+
+
 def test_undoing_is_fine_when_nothing_was_done(lab: FakeLab, fake_engine: Engine) -> None:
     inverse = KILL.check(lab, MARK).inverse
     inverse.undo()
