@@ -11,7 +11,15 @@ from lab.errors import BadInput
 from lab.mm2 import Connector
 from lab.mm2_status import Deployed, Status
 from lab.rest import NO_SUCH_METHOD, NOT_FOUND, ConnectError, Rebalancing, Rest
-from lab.wait import CONNECT_ANSWERS_S, CONNECTOR_RUNS_S, FORGOTTEN_S, NotYet, TimedOut, wait_until
+from lab.wait import (
+    CONNECT_ANSWERS_S,
+    CONNECTOR_RUNS_S,
+    CONNECTOR_STATE_S,
+    FORGOTTEN_S,
+    NotYet,
+    TimedOut,
+    wait_until,
+)
 
 _NOBODY: Final = "lab-healthy"  # no connector has this name
 NEWS_S: Final = 10.0  # a restart is told to all workers through a topic
@@ -165,7 +173,7 @@ class Connect(Rest):
 
         return wait_until(
             observe,
-            timeout_s=CONNECTOR_RUNS_S,
+            timeout_s=CONNECTOR_STATE_S,
             what=f'connector "{name}" {state}',
             transient=(Rebalancing,),
         )

@@ -22,6 +22,7 @@ SERVICES_HEALTHY_S: Final = 180.0
 CLUSTER_ANSWERS_S: Final = 60.0
 CONNECT_ANSWERS_S: Final = 90.0
 CONNECTOR_RUNS_S: Final = 60.0
+CONNECTOR_STATE_S: Final = 150.0  # a checkpoint task hears of a pause after its interval, 60 s by default
 FORGOTTEN_S: Final = 300.0  # a connector with its offsets, after its cluster was gone
 LEADER_FOUND_S: Final = 15.0  # of a partition that another broker leads now
 TOPIC_APPEARS_S: Final = 60.0

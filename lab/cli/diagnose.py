@@ -69,7 +69,12 @@ def diagnose(
     }
     console.show(data, as_json=json, text=lambda: _text(seen, found, option))
     if lab is not None and not found and not json:
-        console.suggest(f"lab verify TOPIC{option}", "proves what arrived")
+        if seen.deployed:
+            console.suggest(f"lab verify TOPIC{option}", "proves what arrived")
+        else:
+            console.suggest(
+                f"lab mm2 deploy{option}", "deploys a connector: there is none, and nothing is mirrored"
+            )
     if found:
         raise typer.Exit(1)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lab import harness, leases, topology
+from lab import engine, harness, leases, topology
 from lab.cli import console
 from lab.cli.options import KAFKA_HELP, Json, Name, TopologyName
 from lab.errors import BadInput, LabError, nearest
@@ -166,7 +166,12 @@ def logs(
         raise BadInput("--follow and --json exclude each other", "leave one of them out")
     if follow:
         raise typer.Exit(lab.project.attach("logs", "--follow", "--no-log-prefix", service))
-    written = lab.project.logs(service)
+    box = next((box for box in lab.containers() if box.service == service), None)
+    if box is None:
+        raise LabError(
+            f'service "{service}" of lab "{lab.name}" has no container', '"lab status" shows what runs'
+        )
+    written = engine.logs(box.id)
     console.show({"service": service, "log": written.splitlines()}, as_json=json, text=lambda: print(written))  # noqa: T201
 
 

@@ -212,6 +212,10 @@ def _again(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: 
     """
     rounds: list[_Round] = []
     gone: ClusterError | None = None
+    if for_s is None:
+        console.suggest(
+            "Ctrl-C", f"ends this; until then a round every {interval_s:g} s; --once for one round"
+        )
     try:
         for number in every(interval_s, for_s=for_s):
             try:

@@ -7,7 +7,7 @@ import typer
 
 from lab.cli import console
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, nearest
+from lab.errors import BadInput, Interrupted, nearest
 from lab.harness import Lab, breaking
 from lab.run import Run
 from lab.verdict import Outcome, Verdict
@@ -49,13 +49,13 @@ def verify(
 ) -> None:
     """Let Spark judge what MM2 did with every record of a topic. Exit code 0 PASS, 1 FAIL, 3 UNKNOWN."""
     lab = Lab.attach(name)
+    wanted = _known(checks)
     breaking.require_whole(lab.name, f'verifying "{topic}"')
     for alias in filter(None, (cluster, target)):
         lab.cluster(alias)
     source, _ = lab.ends(lab.flows.mirroring(topic, source=cluster, target=target))
     if not source.has_topic(topic):
         raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
-    wanted = _known(checks)
     lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
     try:
         with run.step(f'verify "{topic}"') as step:
@@ -69,6 +69,11 @@ def verify(
                 say=step.say,
             )
             step.note = judged.outcome
+    except KeyboardInterrupt as interruption:
+        run.close("interrupted")
+        raise Interrupted(
+            f'verifying "{topic}" was interrupted', "nothing was changed; verify again"
+        ) from interruption
     except BaseException as error:
         run.close(f"failed: {error}" if str(error) else f"failed: {type(error).__name__}")
         raise

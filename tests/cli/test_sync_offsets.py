@@ -161,7 +161,9 @@ def test_ctrl_c_ends_it_with_its_own_code(synced: Synced, capsys: Captured) -> N
     assert synced.run("-int", "0.1") == 130
     out, err = capsys.readouterr()
     assert "wrote 1" in out
-    assert err.startswith("error: syncing was interrupted\nhint: ")
+    began, error, hint = err.splitlines()
+    assert began == "next: Ctrl-C ends this; until then a round every 0.1 s; --once for one round"
+    assert (error, hint[:6]) == ("error: syncing was interrupted", "hint: ")
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,21 @@ def splitting(kind: str) -> Service:
     return service(kind, kind, log(*[SPLIT] * 10))
 
 
+def resting(state: str, *, tasks: bool) -> Observation:
+    deployed = connector()
+    assert deployed.status is not None
+    its = tuple(replace(task, state=state) for task in deployed.status.tasks) if tasks else ()
+    return lab(replace(deployed, status=replace(deployed.status, state=state, tasks=its)))
+
+
 CASES: Mapping[str, Case] = {
+    "at_rest": Case(
+        troubles=(
+            (resting("PAUSED", tasks=True), '"mirror" is PAUSED'),
+            (resting("STOPPED", tasks=False), '"mirror" is STOPPED'),
+        ),
+        near_misses=(lab(connector()), resting("UNASSIGNED", tasks=True)),
+    ),
     "memory": Case(
         (
             (lab(services=(service(written=log(HEAP), state="exited", exit_code=3),)), "Java heap space"),

@@ -10,6 +10,7 @@ from lab.diagnose.finding import Finding
 from lab.diagnose.observation import Observation
 from lab.diagnose.rules import (
     advertised_listener,
+    at_rest,
     batch_refused,
     certificate_authority,
     certificate_expired,
@@ -54,5 +55,6 @@ RULES: Final[dict[str, Rule]] = {
         flush_timeout,
         log_directory,
         service_down,
+        at_rest,
     )
 }
