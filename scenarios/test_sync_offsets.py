@@ -232,5 +232,7 @@ def test_the_tutorials_line_runs_until_it_is_stopped(
         syncing.send_signal(ending)
         _, told = syncing.communicate(timeout=60)
     assert syncing.returncode == 130
-    assert told.startswith("error: syncing was interrupted\nhint: ")
+    began, error, _ = told.splitlines()
+    assert began.startswith("next: Ctrl-C ends this")
+    assert error == "error: syncing was interrupted"
     assert switching.there(LATE) == late
