@@ -84,9 +84,7 @@ class Workload:
         finally:
             self._producer.flush(self.patience_s if self.tally.sent else 0)
             self._counted().seconds = time.monotonic() - self._begin
-            # Closed with its last reference: while it lives it asks for its topic now and then, and a topic
-            # that was deleted meanwhile would be created by that.
-            del self._producer
+            del self._producer  # closed with its last reference
         return self.tally
 
     def _over(self) -> bool:

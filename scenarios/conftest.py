@@ -100,7 +100,7 @@ def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     lab = labs.of(wanted(request))
     lab.run = run
     labs.require_fresh(request, lab)
-    with labs.restored(lab):
+    with labs.restored(lab, run):
         yield lab
 
 

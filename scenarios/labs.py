@@ -11,6 +11,8 @@ from xdist.scheduler import LoadScopeScheduling
 from lab import leases, topology
 from lab.errors import Interrupted, LabError
 from lab.harness import Lab, Wish, breaking
+from lab.harness.contents import Contents, restore
+from lab.run import Run
 
 # JVMs with the first compiler alone: over the few records of a scenario the second does not pay for its time.
 ONE_COMPILER = "-XX:TieredStopAtLevel=1"
@@ -105,13 +107,16 @@ class Labs:
         self.interrupted = True
 
     @contextmanager
-    def restored(self, lab: Lab) -> Iterator[None]:
+    def restored(self, lab: Lab, run: Run) -> Iterator[None]:
         """Afterwards without what was added, unless the whole lab is about to go."""
-        before = lab.contents()
+        before = Contents.of(lab)
         yield
         if not self.interrupted or self._config.getoption("--lab") or self._config.getoption("--keep"):
             breaking.heal(lab, "end of the scenario")
-            lab.restore(before)
+            with run.step("restore the lab") as step:
+                told: list[str] = []
+                restore(lab, before, say=told.append)
+                step.note = "; ".join(told)
 
     def close(self) -> None:
         if self._config.getoption("--keep"):

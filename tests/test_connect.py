@@ -257,7 +257,8 @@ def test_a_failure_ends_the_wait_with_its_own_error(answer: dict[str, object], t
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect_module, "CONNECTOR_RUNS_S", 0.01)
+    for budget in ("CONNECTOR_RUNS_S", "CONNECTOR_STATE_S"):
+        monkeypatch.setattr(connect_module, budget, 0.01)
 
 
 @pytest.mark.usefixtures("impatient")

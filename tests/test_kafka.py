@@ -15,7 +15,9 @@ from lab.kafka import (
     Offsets,
     Topic,
     connection,
+    topics,
 )
+from lab.wait import TimedOut
 
 
 def test_offsets_count_what_lies_between_them() -> None:
@@ -48,6 +50,7 @@ def test_client_settings_are_bootstrap_properties_and_more() -> None:
 
     assert cluster.client_config(acks="all") == {
         "bootstrap.servers": "broker:9092",
+        "allow.auto.create.topics": False,
         "security.protocol": "PLAINTEXT",
         "acks": "all",
     }
@@ -248,6 +251,13 @@ def test_a_topic_that_cannot_be_deleted_does_not_keep_the_others(monkeypatch: py
         deleting(monkeypatch, brokers, "a", "b")
 
     assert brokers.listed == 1 + 3
+
+
+def test_a_topic_that_stays_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "TOPIC_APPEARS_S", 0.2)
+
+    with pytest.raises(TimedOut, match=r"topics a, b gone from cluster .*; last seen: of some broker: b$"):
+        deleting(monkeypatch, Deleting(["b", "c"]), "a", "b")
 
 
 def _metadata(*, leader: int = 1, isrs: tuple[int, ...] = (1, 2)) -> SimpleNamespace:

@@ -5,7 +5,11 @@ settings.py  what a lab was started with, kept in its lease
 coming.py    a lab comes up: images, services, answers from outside
 parts.py     what is reached of a lab: clusters, Connect, Spark, containers, addresses, connectors
 flows.py     what verification must know of a lab
+overview.py  what `lab status` shows
 observing.py what a diagnosis looks at, of a lab or of a saved run
+exporting.py what an export needs of a running lab
+breaking.py  faults of a lab: made, proved, undone; while one is open, other things wait
+contents.py  what a lab holds, and how what was added goes again
 ending.py    a lab goes away, its evidence saved before
 """
 

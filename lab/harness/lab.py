@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
-
-from packaging.version import Version
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lab import engine, leases, monitoring, security, topology
 from lab.engine import Removed
-from lab.errors import BadInput, LabError
+from lab.errors import BadInput
 from lab.harness import breaking, coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
-from lab.mm2 import HEARTBEATS, Connector, read_connector
+from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from lab.flow import Flow
     from lab.mm2_status import Status
     from lab.verification import Judged
-
-OFFSETS_CAN_BE_RESET: Final = Version("3.6")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +41,6 @@ class Wish:
     timeout_s: float = SERVICES_HEALTHY_S
     profiles: tuple[str, ...] = ()  # of Compose: services that are not started otherwise
     variables: Mapping[str, str] = field(default_factory=dict)  # of the topology: others than its defaults
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contents:
-    """The names of a lab's connectors, and of its topics by cluster."""
-
-    connectors: frozenset[str]
-    topics: Mapping[str, frozenset[str]]
 
 
 @dataclass
@@ -205,52 +193,3 @@ class Lab(Parts):
             yield
         finally:
             self.shell(service, f"kill -- -$(</tmp/{mark}); rm /tmp/{mark}")
-
-    def contents(self) -> Contents:
-        """What is there now, for `restore`."""
-        clusters = self.topology.roles.clusters
-        return Contents(
-            connectors=frozenset(self.connect.names() if self.topology.has_connect else ()),
-            topics={alias: frozenset(self._topics(alias)) for alias in clusters},
-        )
-
-    def _topics(self, alias: str) -> Iterator[str]:
-        """Without those of a dedicated MM2, which hold all that it knows and go when all is restored."""
-        for topic in self.cluster(alias).topic_names():
-            if not self.topology.mirror_makers or not topic.endswith((".internal", HEARTBEATS)):
-                yield topic
-
-    def restore(self, before: Contents) -> None:
-        """Remove the connectors, with their offsets, and the topics that were added since."""
-        now = self.contents()
-        failed = _failures(partial(self._forget, name) for name in now.connectors - before.connectors)
-        for node in self.topology.mirror_makers:
-            self.project.stop(node)
-        # a task that was still at work may have made one more topic
-        there = {alias: self.cluster(alias).topic_names() for alias in now.topics}
-        failed += _failures(
-            partial(self.cluster(alias).delete_topics, *added)
-            for alias, topics in there.items()
-            if (added := [t for t in {*topics} - before.topics[alias] if not t.startswith("__")])
-        )
-        for node in self.topology.mirror_makers:
-            self.project.start(node, timeout_s=SERVICES_HEALTHY_S)
-        if failed:
-            raise failed[0]
-
-    def _forget(self, connector: str) -> None:
-        if Version(self.kafka_version) >= OFFSETS_CAN_BE_RESET:
-            self.connect.forget(connector)
-        else:  # the name's offsets stay, so no later scenario may use it for a topic of the same name
-            self.connect.delete(connector)
-
-
-def _failures(actions: Iterable[Callable[[], object]]) -> list[LabError]:
-    """Does all of them, whatever becomes of some."""
-    failed = []
-    for action in actions:
-        try:
-            action()
-        except LabError as error:
-            failed.append(error)
-    return failed

@@ -144,9 +144,12 @@ class Topics(Connection):
         )
         with translated(f'creating topic "{topic}" in cluster "{self.alias}"'):
             self._admin.create_topics([new], request_timeout=REQUEST_S)[topic].result()
-        self._wait_until_all_say(
-            lambda: len(self.offsets(topic)) == partitions, f'topic "{topic}" in cluster "{self.alias}"'
-        )
+
+        def missing() -> str:
+            led = len(self.offsets(topic))
+            return "" if led == partitions else f"{led} of {partitions} partitions"
+
+        self._wait_until_all_agree(missing, f'topic "{topic}" in cluster "{self.alias}"')
 
     def delete_topics(self, *topics: str) -> None:
         """Delete topics and wait until the cluster's brokers know them no more; all of them, if some fail."""
@@ -156,22 +159,27 @@ class Topics(Connection):
             answers = self._admin.delete_topics(list(topics), request_timeout=REQUEST_S)
             failures = {topic: error for topic, answer in answers.items() if (error := answer.exception())}
             deleted = answers.keys() - failures.keys()
-            self._wait_until_all_say(
-                lambda: deleted.isdisjoint(self.topic_names()),
+            self._wait_until_all_agree(
+                lambda: ", ".join(deleted & set(self.topic_names())),
                 f'topics {", ".join(sorted(deleted))} gone from cluster "{self.alias}"',
             )
             for error in failures.values():
                 raise error
 
-    def _wait_until_all_say(self, so: Callable[[], bool], what: str) -> None:
-        """Each question may go to another broker, and each broker learns of a change in its own time."""
-        said = 0
+    def _wait_until_all_agree(self, otherwise: Callable[[], str], what: str) -> None:
+        """Each question may go to another broker, and each broker learns of a change in its own time.
+
+        `otherwise` is what the broker that was asked says instead, or nothing.
+        """
+        agreed = 0
 
         def observe() -> bool | NotYet:
-            nonlocal said
-            before, said = said, 0  # also if it cannot be asked
-            said = before + 1 if so() else 0
-            return said >= _ANSWERS or NotYet("not all brokers know it")
+            nonlocal agreed
+            before, agreed = agreed, 0  # also if it cannot be asked
+            if said := otherwise():
+                return NotYet(f"of some broker: {said}")
+            agreed = before + 1
+            return agreed >= _ANSWERS or NotYet("not all brokers know it")
 
         wait_until(observe, timeout_s=TOPIC_APPEARS_S, what=what, transient=(ClusterError,), pause_s=0.02)
 

@@ -7,6 +7,7 @@ import pytest
 from lab import engine, images, monitoring
 from lab.engine import Project, Removed
 from lab.harness import coming, ending, lab
+from lab.kafka import connection
 
 
 class Engine:
@@ -28,6 +29,7 @@ class Engine:
         monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
         monkeypatch.setattr(Project, "up", self.up)
         monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)
+        monkeypatch.setattr(connection, "_METADATA_S", 0.05)  # no cluster answers either
 
     def starting(self) -> None:
         """What happens while the services start."""
