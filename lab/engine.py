@@ -15,6 +15,7 @@ from python_on_whales.utils import run as run_docker
 
 from lab.errors import LabError
 from lab.project import VERSIONS
+from lab.words import counted
 
 LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
@@ -57,7 +58,8 @@ class Removed:
         return bool(self.containers or self.networks or self.volumes)
 
     def __str__(self) -> str:
-        return f"{self.containers} containers, {self.networks} networks, {self.volumes} volumes"
+        kinds = {"container": self.containers, "network": self.networks, "volume": self.volumes}
+        return ", ".join(counted(number, kind) for kind, number in kinds.items() if number) or "nothing"
 
 
 def docker(*args: str) -> str:

@@ -19,6 +19,11 @@ def treat_sigterm_as_ctrl_c() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
 
 
+def heed_ctrl_c() -> None:
+    """Also when started in the background of a shell that lets such commands ignore it; for tests of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def ignore_interruptions() -> None:
     """For what is short and must not be left half done; commands started from here inherit it."""
     for number in _SIGNALS:

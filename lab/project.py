@@ -50,14 +50,20 @@ def versions() -> dict[str, str]:
     return read_env_file(VERSIONS)
 
 
-def kafka_version(wanted: str | None = None) -> str:
-    """The wanted Kafka version if the images can be built for it, else the default one."""
+def kafka_version(wanted: str | None = None, *, of: str = "") -> str:
+    """The wanted Kafka version if the images can be built for it, else the default one.
+
+    What is suggested instead is among those `of` a specifier such as ">=3.3,<4".
+    """
     pinned = versions()
     known = pinned["KAFKA_VERSIONS"].split()
     if wanted is None:
         wanted = os.environ.get("LAB_KAFKA_VERSION") or pinned["KAFKA_VERSION"]
     if wanted not in known:
-        near = nearest(wanted, known)  # all of them when none is near
-        every = "" if near.startswith("known: ") else f" all: {' '.join(known)}"
+        from packaging.specifiers import SpecifierSet  # most commands need no versions
+
+        fit = [version for version in known if version in SpecifierSet(of)]
+        near = nearest(wanted, fit)  # all of them when none is near
+        every = "" if near.startswith("known: ") else f" all: {' '.join(fit)}"
         raise BadInput(f'no Kafka version "{wanted}"', near + every)
     return wanted

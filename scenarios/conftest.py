@@ -18,7 +18,7 @@ from lab import harness, monitoring
 from lab.errors import LabError, NotEnough
 from lab.faults import FaultNotPossible
 from lab.harness import Lab, breaking
-from lab.interruption import treat_sigterm_as_ctrl_c, uninterruptible
+from lab.interruption import heed_ctrl_c, treat_sigterm_as_ctrl_c, uninterruptible
 from lab.run import Run
 from scenarios.labs import ByLab, Labs, Wanted, wanted
 from scenarios.under_load import AT_LEAST_ONCE, LINE, Line, UnderLoad, table
@@ -46,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    heed_ctrl_c()
     treat_sigterm_as_ctrl_c()
     # What a scenario that was interrupted or failed leaves behind is told; it must not hide how that ended.
     config.addinivalue_line("filterwarnings", "default::pytest.PytestUnraisableExceptionWarning")

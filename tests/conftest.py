@@ -13,9 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from lab.interruption import heed_ctrl_c
+
 _CHOSEN_BY_USERS = (
     "LAB_NAME LAB_KAFKA_VERSION LAB_REGISTRY LAB_SPARK_REMOTE DOCKER_CONTEXT NO_COLOR FORCE_COLOR"
 )
+
+
+def pytest_configure() -> None:
+    heed_ctrl_c()
 
 
 @pytest.fixture(autouse=True)

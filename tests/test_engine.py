@@ -118,7 +118,7 @@ esac"""
     removed = engine.remove("lab-a")
 
     assert removed == Removed(containers=2, networks=1, volumes=0)
-    assert str(removed) == "2 containers, 1 networks, 0 volumes"
+    assert str(removed) == "2 containers, 1 network"
     filters = "--filter label=io.mirror-lab=true --filter label=com.docker.compose.project=lab-a"
     assert noted.read_text().splitlines() == [
         f"ps --all --quiet {filters}",

@@ -16,8 +16,8 @@ from lab.project import ROOT
 # From low to high: a module or package imports only what stands above it here. One order for all
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
-    *("errors", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2", "mm2_dedicated"),
-    *("export", "mm2_problems"),
+    *("errors", "words", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2"),
+    *("mm2_dedicated", "export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
     *("http", "metrics", "toxiproxy", "rest", "connect"),

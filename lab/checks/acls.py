@@ -35,17 +35,17 @@ class SameAcls:
         return self._missing() | self._added()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        others = f"; the target has {counts['others']} more of its own" if counts["others"] else ""
+        others = f"; the target has {counts['others']:,} more of its own" if counts["others"] else ""
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no ACLs are synced: switched off, or the source has no authorizer"
         if counts["missing"] or counts["added"]:
             return Outcome.FAIL, (
-                f"of {counts['expected']} ACLs that MM2 copies {counts['missing']} are missing, and "
-                f"{counts['added']} were added that it must not copy{others}"
+                f"of {counts['expected']:,} ACLs that MM2 copies {counts['missing']:,} are missing, and "
+                f"{counts['added']:,} were added that it must not copy{others}"
             )
         if not counts["expected"]:
             return Outcome.NOT_APPLICABLE, f"the source has no ACL that MM2 would copy{others}"
-        return Outcome.PASS, f"all {counts['expected']} ACLs that MM2 copies are there{others}"
+        return Outcome.PASS, f"all {counts['expected']:,} ACLs that MM2 copies are there{others}"
 
     @staticmethod
     def _missing() -> Column:

@@ -30,8 +30,8 @@ class CaughtUp:
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         if counts["behind"]:
-            where = f"{counts['partitions_behind']} partition(s)"
-            return Outcome.FAIL, f"the last {counts['behind']} records of {where} are not on the target"
+            where = f"{counts['partitions_behind']:,} partition(s)"
+            return Outcome.FAIL, f"the last {counts['behind']:,} records of {where} are not on the target"
         if not counts["owed"]:
             return Outcome.UNKNOWN, "no record was owed"
         return Outcome.PASS, "the target has the last record of every partition"

@@ -36,7 +36,7 @@ class MonotonicCheckpoints:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         if counts["backwards"]:
             return Outcome.FAIL, (
-                f"{counts['backwards']} of {counts['checkpoints']} checkpoints go back although their "
+                f"{counts['backwards']:,} of {counts['checkpoints']:,} checkpoints go back although their "
                 "groups did not"
             )
         if not self.applies:
@@ -45,5 +45,5 @@ class MonotonicCheckpoints:
             return Outcome.NOT_APPLICABLE, "no consumer group has committed offsets of this topic"
         if not counts["checkpoints"]:
             return Outcome.UNKNOWN, "there is no checkpoint of this topic"
-        rewinds = f", {counts['rewinds']} after a rewind of the group" if counts["rewinds"] else ""
-        return Outcome.PASS, f"none of {counts['checkpoints']} checkpoints goes back{rewinds}"
+        rewinds = f", {counts['rewinds']:,} after a rewind of the group" if counts["rewinds"] else ""
+        return Outcome.PASS, f"none of {counts['checkpoints']:,} checkpoints goes back{rewinds}"

@@ -35,7 +35,7 @@ class SameLastValues:
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         told = [
-            f"{counts[trouble]} {words}"
+            f"{counts[trouble]:,} {words}"
             for trouble, words in (
                 ("missing", "have no value on the target"),
                 ("stale", "have another last value there"),
@@ -44,11 +44,11 @@ class SameLastValues:
             if counts[trouble]
         ]
         if told:
-            return Outcome.FAIL, f"of {counts['keys']} keys {', '.join(told)}"
+            return Outcome.FAIL, f"of {counts['keys']:,} keys {', '.join(told)}"
         if not counts["keys"]:
             return Outcome.NOT_APPLICABLE, "the topic is not compacted, or holds no record"
         alive = counts["keys"] - counts["deleted"]
-        return Outcome.PASS, f"{alive} keys have the same last value, {counts['deleted']} are deleted"
+        return Outcome.PASS, f"{alive:,} keys have the same last value, {counts['deleted']:,} are deleted"
 
     @staticmethod
     def _alive(side: str) -> Column:

@@ -35,12 +35,12 @@ class CheckpointCoverage:
         return self._reads() & f.col("downstream").isNull() & at_head() & mirrored
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        share = f"{counts['covered']} of {counts['places']} group partitions have a checkpoint"
+        share = f"{counts['covered']:,} of {counts['places']:,} group partitions have a checkpoint"
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no checkpoint connector is there"
         if counts["uncovered_at_head"]:
             return Outcome.FAIL, (
-                f"{share}; {counts['uncovered_at_head']} without one stand at the head and would start "
+                f"{share}; {counts['uncovered_at_head']:,} without one stand at the head and would start "
                 "anew on the target (MM2 looks for new groups every refresh.groups.interval.seconds)"
             )
         if not counts["places"]:

@@ -39,9 +39,9 @@ class Duplicates:
         if not mirrored:
             return Outcome.UNKNOWN, "no record of the source is on the target"
         if not extra:
-            return Outcome.PASS, f"none of {mirrored} records stands on the target too often"
-        told = f"{counts['duplicated']} of {mirrored} records were repeated, {extra} copies too many, "
-        told += f"up to {counts['most']} of one"
+            return Outcome.PASS, f"none of {mirrored:,} records stands on the target too often"
+        told = f"{counts['duplicated']:,} of {mirrored:,} records were repeated, {extra:,} copies too many, "
+        told += f"up to {counts['most']:,} of one"
         if extra <= self.allowed_fraction * mirrored or self.allowed_fraction >= 1:
             return Outcome.PASS, f"{told}: allowed"
         return Outcome.FAIL, told

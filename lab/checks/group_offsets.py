@@ -42,12 +42,12 @@ class SyncedGroupOffsets:
         if not counts["synced"]:
             return Outcome.NOT_APPLICABLE, "sync.group.offsets.enabled is false, or there are no groups"
         if any(counts[kind] for kind in wrong):
-            found = ", ".join(f"{counts[kind]} {kind.replace('_', ' ')}" for kind in wrong if counts[kind])
+            found = ", ".join(f"{counts[kind]:,} {kind.replace('_', ' ')}" for kind in wrong if counts[kind])
             return Outcome.FAIL, f"offsets that groups have on the target are not their checkpoints': {found}"
         if not counts["judged"]:
-            why = f"{counts['busy']} have members" if counts["busy"] else "no checkpoint is due"
-            return Outcome.UNKNOWN, f"of {counts['synced']} group partitions none can be judged: {why}"
-        return Outcome.PASS, f"{counts['judged']} group partitions stand at their checkpoints or later"
+            why = f"{counts['busy']:,} have members" if counts["busy"] else "no checkpoint is due"
+            return Outcome.UNKNOWN, f"of {counts['synced']:,} group partitions none can be judged: {why}"
+        return Outcome.PASS, f"{counts['judged']:,} group partitions stand at their checkpoints or later"
 
     @staticmethod
     def _idle() -> Column:

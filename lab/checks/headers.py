@@ -30,10 +30,10 @@ class HeadersKept:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         compared, changed = counts["compared"], counts["changed"]
         if changed:
-            told = f"{changed} of {compared} records have other headers"
+            told = f"{changed:,} of {compared:,} records have other headers"
             if counts["base64"]:
-                told += f"; {counts['base64']} are in base64, as by SimpleHeaderConverter"
+                told += f"; {counts['base64']:,} are in base64, as by SimpleHeaderConverter"
             return Outcome.FAIL, told
         if not compared:
             return Outcome.UNKNOWN, "no record is in both topics"
-        return Outcome.PASS, f"{compared} records have the headers that they had"
+        return Outcome.PASS, f"{compared:,} records have the headers that they had"

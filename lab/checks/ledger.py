@@ -41,9 +41,9 @@ class LedgerHolds:
         return self._missing() | self._moved() | self._damaged() | self._refused() | self._unlisted()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        told = [f"{counts[trouble]} {words}" for trouble, words in _TROUBLES.items() if counts[trouble]]
+        told = [f"{counts[trouble]:,} {words}" for trouble, words in _TROUBLES.items() if counts[trouble]]
         if told:
-            return Outcome.FAIL, f"of {counts['acked']} acked records: {', '.join(told)}"
+            return Outcome.FAIL, f"of {counts['acked']:,} acked records: {', '.join(told)}"
         if counts["without_ledger"]:
             return Outcome.NOT_APPLICABLE, "the topic has no ledger: what was sent is not known"
         if not counts["acked"]:

@@ -48,12 +48,15 @@ class NoLoss:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         lost, owed = counts["lost"], counts["owed"]
         if lost:
-            places = ", ".join(f"{counts[name]} {words}" for name, words in _PLACES.items() if counts[name])
-            where = f"{lost - counts['tail']} in holes, {counts['tail']} at the end"
-            return Outcome.FAIL, f"{lost} of {owed} records are missing: {places}; {where}"
+            places = ", ".join(f"{counts[name]:,} {words}" for name, words in _PLACES.items() if counts[name])
+            where = f"{lost - counts['tail']:,} in holes, {counts['tail']:,} at the end"
+            return Outcome.FAIL, f"{lost:,} of {owed:,} records are missing: {places}; {where}"
         if counts["gone_from_both"]:
             gone = counts["gone_from_both"]
-            return Outcome.UNKNOWN, f"{gone} of {owed} records were deleted from both topics before the check"
+            return (
+                Outcome.UNKNOWN,
+                f"{gone:,} of {owed:,} records were deleted from both topics before the check",
+            )
         if owed < self.minimum:
-            return Outcome.UNKNOWN, f"{owed} records were owed, at least {self.minimum} are needed to judge"
-        return Outcome.PASS, f"all {owed} records arrived"
+            return Outcome.UNKNOWN, f"{owed:,} records were owed, at least {self.minimum} are needed to judge"
+        return Outcome.PASS, f"all {owed:,} records arrived"

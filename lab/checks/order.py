@@ -40,14 +40,15 @@ class OrderKept:
         if inverted:
             return (
                 Outcome.FAIL,
-                f"{inverted} of {compared} records stand after a later one of the source",
+                f"{inverted:,} of {compared:,} records stand after a later one of the source",
             )
         if not compared:
             return Outcome.UNKNOWN, "no record that can be told from others is on the target"
-        replayed = f"; {counts['replayed']} were repeated later" if counts["replayed"] else ""
-        equal = f"; {counts['equal']} kinds of equal records have no order" if counts["equal"] else ""
-        late = (
-            f"; {counts['late']} are late, as copies whose first was compacted away" if counts["late"] else ""
+        replayed = f"; {counts['replayed']:,} were repeated later" if counts["replayed"] else ""
+        equal = f"; {counts['equal']:,} kinds of equal records have no order" if counts["equal"] else ""
+        late = counts["late"]
+        later = f"; {late:,} are late, as copies whose first was compacted away" if late else ""
+        return (
+            Outcome.PASS,
+            f"{compared - late:,} records are in the order of the source{replayed}{equal}{later}",
         )
-        ordered = compared - counts["late"]
-        return Outcome.PASS, f"{ordered} records are in the order of the source{replayed}{equal}{late}"

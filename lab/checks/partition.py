@@ -28,10 +28,10 @@ class PartitionKept:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         compared, moved = counts["compared"], counts["moved"]
         if moved:
-            return Outcome.FAIL, f"{moved} of {compared} records stand in another partition"
+            return Outcome.FAIL, f"{moved:,} of {compared:,} records stand in another partition"
         if not compared:
             return Outcome.UNKNOWN, "the partition of no record is known on both sides"
-        return Outcome.PASS, f"{compared} records stand in the partition that they had"
+        return Outcome.PASS, f"{compared:,} records stand in the partition that they had"
 
     @staticmethod
     def _compared() -> Column:

@@ -36,11 +36,14 @@ class PayloadIntact:
         if counts["changed"]:
             null = counts["null_or_not"]
             nulls = f"; for {null} of them one side has no value at all" if null else ""
-            return Outcome.FAIL, f"{counts['changed']} of {judged} records have another key or value{nulls}"
+            return (
+                Outcome.FAIL,
+                f"{counts['changed']:,} of {judged:,} records have another key or value{nulls}",
+            )
         if not judged:
             return Outcome.UNKNOWN, "no record of the target could be compared"
-        gone = f"; {counts['recomputed']} of them are gone from the source" if counts["recomputed"] else ""
-        return Outcome.PASS, f"{judged} records have the key and value that they had{gone}"
+        gone = f"; {counts['recomputed']:,} of them are gone from the source" if counts["recomputed"] else ""
+        return Outcome.PASS, f"{judged:,} records have the key and value that they had{gone}"
 
     @staticmethod
     def _recomputed() -> Column:

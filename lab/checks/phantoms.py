@@ -43,8 +43,8 @@ class NoPhantoms:
         return phantoms | self._aborted() if self.read_committed else phantoms
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        told = [f"{counts[name]} records {words}" for name, words in _TROUBLES.items() if counts[name]]
-        aborted = f"{counts['aborted']} records of aborted transactions" if counts["aborted"] else ""
+        told = [f"{counts[name]:,} records {words}" for name, words in _TROUBLES.items() if counts[name]]
+        aborted = f"{counts['aborted']:,} records of aborted transactions" if counts["aborted"] else ""
         if aborted and self.read_committed:
             told.append(f"{aborted} were mirrored")
         if told:
@@ -54,8 +54,8 @@ class NoPhantoms:
             return Outcome.UNKNOWN, "the target has no record that could be judged"
         notes = [f"{aborted} among them"] if aborted else []
         if counts["unjudged"]:
-            notes.append(f"{counts['unjudged']} are from before what the source still has")
-        return Outcome.PASS, "; ".join([f"the source had all of {judged} records on the target", *notes])
+            notes.append(f"{counts['unjudged']:,} are from before what the source still has")
+        return Outcome.PASS, "; ".join([f"the source had all of {judged:,} records on the target", *notes])
 
     @staticmethod
     def _unjudged() -> Column:

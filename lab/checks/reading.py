@@ -44,7 +44,7 @@ class AllRead:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         unread = {side: counts[f"{side}_unread"] for side in ("source", "target")}
         troubles = [
-            f"{abs(count)} records too {'few' if count > 0 else 'many'} of the {side}"
+            f"{abs(count):,} records too {'few' if count > 0 else 'many'} of the {side}"
             for side, count in unread.items()
             if count
         ]
@@ -53,7 +53,7 @@ class AllRead:
         others = counts["of_other_sources"]
         if not counts["source_rows"] and counts["target_rows"] <= others:
             return Outcome.UNKNOWN, "nothing was read"
-        told = f"{counts['source_rows']} and {counts['target_rows']} records were read, as expected"
+        told = f"{counts['source_rows']:,} and {counts['target_rows']:,} records were read, as expected"
         return Outcome.PASS, f"{told}; {others} of them are of other sources" if others else told
 
     @staticmethod

@@ -37,18 +37,19 @@ class TrueSyncPairs:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         if counts["different"] or counts["beyond_the_end"]:
             return Outcome.FAIL, (
-                f"of {counts['judged']} offset syncs {counts['different']} name two different records and "
-                f"{counts['beyond_the_end']} point beyond the target's end: translated offsets are wrong"
+                f"of {counts['judged']:,} offset syncs {counts['different']:,} name two different records "
+                f"and {counts['beyond_the_end']:,} point beyond the target's end: "
+                "translated offsets are wrong"
             )
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "the connector emits no offset syncs"
         if not counts["judged"]:
-            return Outcome.UNKNOWN, f"of {counts['pairs']} offset syncs none has both its records any more"
+            return Outcome.UNKNOWN, f"of {counts['pairs']:,} offset syncs none has both its records any more"
         outdated = counts["outdated"]
-        since = f"; {outdated} are of no use any more, since MM2 went back" if outdated else ""
+        since = f"; {outdated:,} are of no use any more, since MM2 went back" if outdated else ""
         return (
             Outcome.PASS,
-            f"{counts['judged']} of {counts['pairs']} offset syncs judged: each is one record{since}",
+            f"{counts['judged']:,} of {counts['pairs']:,} offset syncs judged: each is one record{since}",
         )
 
     @staticmethod

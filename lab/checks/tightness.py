@@ -42,20 +42,20 @@ class TightTranslation:
         return f.col("downstream").isNotNull() & at_head() & (f.col("redelivered") >= bound)
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        behind = f"; {counts['behind']} behind it would re-read up to {counts['most_behind']}"
+        behind = f"; {counts['behind']:,} behind it would re-read up to {counts['most_behind']:,}"
         behind = behind if counts["behind"] else ""
         if counts["loose"]:
             return Outcome.FAIL, (
-                f"{counts['loose']} of {counts['at_head']} group partitions at the head would re-read "
-                f"{counts['most_at_head']} records, offset.lag.max is {self.offset_lag_max}{behind}"
+                f"{counts['loose']:,} of {counts['at_head']:,} group partitions at the head would re-read "
+                f"{counts['most_at_head']:,} records, offset.lag.max is {self.offset_lag_max}{behind}"
             )
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no checkpoint connector is there"
         if not counts["at_head"]:
             return Outcome.NOT_APPLICABLE, f"no group with a checkpoint stands at the head{behind}"
         return Outcome.PASS, (
-            f"{counts['at_head']} group partitions at the head would re-read up to "
-            f"{counts['most_at_head']} records{behind}"
+            f"{counts['at_head']:,} group partitions at the head would re-read up to "
+            f"{counts['most_at_head']:,} records{behind}"
         )
 
 

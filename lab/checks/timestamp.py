@@ -33,9 +33,9 @@ class TimestampKept:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         compared = counts["compared"]
         if counts["changed"]:
-            return Outcome.FAIL, f"{counts['changed']} of {compared} records have another timestamp"
+            return Outcome.FAIL, f"{counts['changed']:,} of {compared:,} records have another timestamp"
         if counts["earlier"]:
-            return Outcome.FAIL, f"the target stamped {counts['earlier']} of {compared} records too early"
+            return Outcome.FAIL, f"the target stamped {counts['earlier']:,} of {compared:,} records too early"
         if not compared:
             return Outcome.UNKNOWN, "no record is in both topics"
         stamped = counts["by_broker"]

@@ -35,14 +35,14 @@ class SameTopicConfigs:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "sync.topic.configs.enabled is false"
-        found = [f"{counts[rule]} {words}" for rule, words in _WRONG.items() if counts[rule]]
+        found = [f"{counts[rule]:,} {words}" for rule, words in _WRONG.items() if counts[rule]]
         if found:
-            return Outcome.FAIL, f"of {counts['judged']} config keys {', '.join(found)}"
+            return Outcome.FAIL, f"of {counts['judged']:,} config keys {', '.join(found)}"
         if not counts["judged"]:
             return Outcome.UNKNOWN, "no mirrored topic's config was read"
         left = counts["keys"] - counts["judged"]
         excluded = f"; {left} are excluded, and nobody knows what they were before" if left else ""
-        return Outcome.PASS, f"{counts['judged']} config keys are as MM2's rules have it{excluded}"
+        return Outcome.PASS, f"{counts['judged']:,} config keys are as MM2's rules have it{excluded}"
 
 
 _WRONG = {

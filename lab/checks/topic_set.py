@@ -31,13 +31,13 @@ class SameTopics:
         return self._missing() | self._too_small() | self._internal()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
-        found = [f"{counts[kind]} {words}" for kind, words in _WRONG.items() if counts[kind]]
+        found = [f"{counts[kind]:,} {words}" for kind, words in _WRONG.items() if counts[kind]]
         if found:
-            return Outcome.FAIL, f"of {counts['selected']} selected topics {', '.join(found)}"
+            return Outcome.FAIL, f"of {counts['selected']:,} selected topics {', '.join(found)}"
         if not counts["selected"]:
             return Outcome.UNKNOWN, "no topic of the source is selected"
-        left = f"; {counts['left_over']} more, not selected, are there too" if counts["left_over"] else ""
-        return Outcome.PASS, f"all {counts['selected']} selected topics are on the target{left}"
+        left = f"; {counts['left_over']:,} more, not selected, are there too" if counts["left_over"] else ""
+        return Outcome.PASS, f"all {counts['selected']:,} selected topics are on the target{left}"
 
     @staticmethod
     def _missing() -> Column:

@@ -39,16 +39,17 @@ class SafeTranslation:
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         if counts["unsafe"] or counts["beyond_the_end"]:
             return Outcome.FAIL, (
-                f"of {counts['checkpoints']} checkpoints {counts['unsafe']} would skip records, "
-                f"{counts['skipped']} in all, and {counts['beyond_the_end']} point beyond the target's end"
+                f"of {counts['checkpoints']:,} checkpoints {counts['unsafe']:,} would skip records, "
+                f"{counts['skipped']:,} in all, and {counts['beyond_the_end']:,} "
+                "point beyond the target's end"
             )
         if not self.applies:
             return Outcome.NOT_APPLICABLE, "no checkpoint connector is there"
         if not counts["places"]:
             return Outcome.NOT_APPLICABLE, "no consumer group has committed offsets of this topic"
         if not counts["checkpoints"]:
-            return Outcome.UNKNOWN, f"none of {counts['places']} group partitions has a checkpoint"
-        return Outcome.PASS, f"going on at any of {counts['checkpoints']} checkpoints skips no record"
+            return Outcome.UNKNOWN, f"none of {counts['places']:,} group partitions has a checkpoint"
+        return Outcome.PASS, f"going on at any of {counts['checkpoints']:,} checkpoints skips no record"
 
     @staticmethod
     def _skips() -> Column:

@@ -13,6 +13,7 @@ from lab.harness import Lab
 from lab.kafka import BROKERS_DEFAULT, Cluster, Record
 from lab.records import COMPRESSIONS, Plan, Tally
 from lab.run import Run
+from lab.words import counted
 
 Alias = Annotated[
     str | None, typer.Option("--cluster", metavar="ALIAS", help="The cluster, by its MM2 alias.")
@@ -174,7 +175,7 @@ def _shortcoming(tally: Tally, *, interrupted: bool) -> LabError | None:
             "producing was interrupted", "what was sent is flushed, and the ledger is complete"
         )
     if tally.acked < tally.sent:
-        missing = f"{tally.sent - tally.acked} records were not acked"
+        missing = f"not acked: {counted(tally.sent - tally.acked, 'record')}"
         return LabError(missing, tally.first_error or 'see "lab status"')
     return None
 

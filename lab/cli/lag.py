@@ -21,6 +21,7 @@ from lab.kafka import ClusterError
 from lab.lag import LagWatcher, Sample, watchers
 from lab.run import Run
 from lab.wait import every
+from lab.words import counted
 
 _ONCE_PATIENCE_S: Final = 30.0  # who asks once wants to have a backlog counted
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -212,8 +213,7 @@ def _screen() -> Iterator[Show]:
 
 def _line(moment: Moment) -> str:
     clock = datetime.fromtimestamp(moment.at, UTC).strftime("%H:%M:%SZ")
-    count = len(moment.partitions)
-    where = f"{count} partitions" if count != 1 else "1 partition"
+    where = counted(len(moment.partitions), "partition")
     told = f"{clock}  lag {_lag(moment.lag, exact=moment.exact)} in {where}"
     return told + (f", oldest {moment.oldest_s:.1f} s" if moment.lag != 0 else "")
 

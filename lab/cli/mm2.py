@@ -15,6 +15,7 @@ from lab.mm2 import Connector, Problem, Severity, read_connector
 from lab.mm2_names import Names as ConnectorNames
 from lab.mm2_plan import Plan, differences
 from lab.mm2_status import Status
+from lab.words import counted
 
 app = typer.Typer(no_args_is_help=True)
 mm2_states.register(app)
@@ -217,15 +218,11 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
 
     def text() -> None:
         for plan, running, note in rows:
-            tasks = "" if running is None else f" ({_count(len(running.tasks))})"
+            tasks = "" if running is None else f" ({counted(len(running.tasks), 'task')})"
             console.line(f"{plan.connector.name}: {plan.said}{tasks}" + (f"; {note}" if note else ""))
         _suggest(chosen)
 
     console.show({"connectors": data}, as_json=json, text=text)
-
-
-def _count(tasks: int) -> str:
-    return f"{tasks or 'no'} task{'' if tasks == 1 else 's'}"
 
 
 def _suggest(chosen: Sequence[Connector]) -> None:

@@ -54,11 +54,12 @@ TopologyName = Annotated[
     str, typer.Argument(metavar="TOPOLOGY", help='One of "lab list".', autocompletion=_topologies)
 ]
 
-_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)")
 
 
-def seconds(text: str) -> float:
-    match = _DURATION.fullmatch(text)
+def seconds(text: str, *, unit: str = "") -> float:
+    """A duration in seconds; `unit` is what a number without one is in, where that is allowed."""
+    match = _DURATION.fullmatch(text + unit if text.isdecimal() else text)
     if match is None or float(match[1]) <= 0:
         raise BadInput(f'"{text}" is not a duration', "a positive number with s, m or h, e.g. 90s")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"]
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

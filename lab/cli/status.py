@@ -105,5 +105,5 @@ def _connectors(found: "Sequence[Status]") -> None:
 def _topics(alias: str, found: "Sequence[Topic]") -> None:
     shown = [(t.name, t.partitions, t.replicas, t.count) for t in found if not t.internal]
     hidden = len(found) - len(shown)
-    title = f"Topics of {alias}" + (f" (and {hidden} internal ones)" if hidden else "")
+    title = f"Topics of {alias}" + (f" (and {hidden:,} internal)" if hidden else "")
     console.table(title, ("topic", "partitions", "replicas", "records"), shown, empty="none")

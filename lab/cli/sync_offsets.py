@@ -74,7 +74,7 @@ def sync_offsets(
 ) -> None:
     """Write groups' offsets from MM2's checkpoints: forward only, and only while nobody reads there."""
     again = not once and not (dry_run and interval is None and duration is None)
-    for_s = None if duration in (None, "0") else seconds(str(duration))
+    for_s = None if duration in (None, "0") else seconds(str(duration), unit="s")
     if once and not (interval is None and duration is None):
         raise BadInput("--once goes with neither --interval nor --for", "leave one out")
     if json and again and for_s is None:

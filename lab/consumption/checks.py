@@ -55,11 +55,11 @@ class NoneSkipped:
         if not acked:
             return Outcome.UNKNOWN, "no record was acknowledged"
         if not counts["processed"]:
-            return Outcome.UNKNOWN, f"none of {acked} acknowledged records was processed anywhere"
+            return Outcome.UNKNOWN, f"none of {acked:,} acknowledged records was processed anywhere"
         if skipped:
-            return Outcome.FAIL, f"{skipped} of {acked} acknowledged records were never processed"
-        unsure = f"; {counts['unsure']} more, whose ack was lost, too" if counts["unsure"] else ""
-        return Outcome.PASS, f"all {acked} acknowledged records were processed{unsure}"
+            return Outcome.FAIL, f"{skipped:,} of {acked:,} acknowledged records were never processed"
+        unsure = f"; {counts['unsure']:,} more, whose ack was lost, too" if counts["unsure"] else ""
+        return Outcome.PASS, f"all {acked:,} acknowledged records were processed{unsure}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +96,11 @@ class ReadAgain:
         if not processed:
             return Outcome.UNKNOWN, "no record of a ledger was processed"
         if not again:
-            return Outcome.PASS, f"each of {processed} records was processed once"
-        where = ", ".join(f"{counts[f'again_on_{alias}']} on {alias}" for alias in self.clusters)
-        told = f"{counts['repeated']} of {processed} records were processed again, {again} times: {where}"
+            return Outcome.PASS, f"each of {processed:,} records was processed once"
+        where = ", ".join(f"{counts[f'again_on_{alias}']:,} on {alias}" for alias in self.clusters)
+        told = (
+            f"{counts['repeated']:,} of {processed:,} records were processed again, {again:,} times: {where}"
+        )
         if self.allowed is not None and again > self.allowed:
             return Outcome.FAIL, f"{told}; {self.allowed} were allowed"
         return Outcome.PASS, told
@@ -129,10 +131,10 @@ class ProcessingOrder:
         if inverted:
             return (
                 Outcome.FAIL,
-                f"{inverted} of {compared} records were processed after a later one of their partition",
+                f"{inverted:,} of {compared:,} records were processed after a later one of their partition",
             )
-        replayed = f"; {counts['replayed']} were replayed later" if counts["replayed"] else ""
-        return Outcome.PASS, f"{compared} records were processed in the order of their partitions{replayed}"
+        replayed = f"; {counts['replayed']:,} were replayed later" if counts["replayed"] else ""
+        return Outcome.PASS, f"{compared:,} records were processed in the order of their partitions{replayed}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,5 +156,5 @@ class NoneForeign:
         if not processed:
             return Outcome.UNKNOWN, "no record was processed"
         if foreign:
-            return Outcome.FAIL, f"{foreign} of {processed} processed records are in no ledger"
-        return Outcome.PASS, f"all {processed} processed records are in the ledgers"
+            return Outcome.FAIL, f"{foreign:,} of {processed:,} processed records are in no ledger"
+        return Outcome.PASS, f"all {processed:,} processed records are in the ledgers"

@@ -53,7 +53,7 @@ class Lab(Parts):
     def up(cls, wish: Wish, watcher: Watcher | None = None) -> Lab:
         """Start the lab, or make a running or half-started one what it should be."""
         chosen = topology.load(wish.topology)
-        version = kafka_version(wish.kafka)
+        version = kafka_version(wish.kafka, of=chosen.roles.kafka)
         chosen.check_kafka_version(version)
         name = leases.check_name(wish.name or chosen.name)
         settings.require_same(name, chosen, version)

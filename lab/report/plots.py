@@ -13,6 +13,7 @@ from lab.report.markup import Markup, el
 from lab.report.model import TROUBLES, Bucket, Report, Trouble, TroubledPartition
 from lab.report.scale import Scale, milliseconds, moment, number, per_bin, ticks, time_step
 from lab.report.svg import LEFT, RIGHT, Plot
+from lab.words import counted
 
 _HEIGHT: Final = 170
 _POINTS: Final = 240  # more than a plot has room for, and little enough for a page that is mailed
@@ -150,8 +151,7 @@ def trouble(report: Report) -> Drawn:
     if not troubled:
         if lost_places:
             return Drawn(heading=heading, left_out=f"nobody knows the place of {number(lost_places)} records")
-        noun = "partition" if len(partitions) == 1 else "partitions"
-        return Drawn(heading=heading, left_out=f"none in {len(partitions):,} {noun}")
+        return Drawn(heading=heading, left_out=f"none in {counted(len(partitions), 'partition')}")
     kinds = [kind for kind in TROUBLES if any(sum(p.bins(kind)) for p in troubled)]
     totals = {kind: sum(sum(p.bins(kind)) for p in troubled) for kind in kinds}
     shown = sorted(sorted(troubled, key=lambda p: -p.total)[:_STRIPS], key=lambda p: p.partition)

@@ -14,14 +14,12 @@ from lab.workload import Tally
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("90", 90), ("1.5m", 90), ("2h", 7200), ("0.5s", 0.5)]
-)
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("1.5m", 90), ("2h", 7200), ("0.5s", 0.5)])
 def test_durations_have_units(text: str, seconds: float) -> None:
     assert options.seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["0", "0s", "-1s", "5x", "s", "", "1 s", "nan", "٣s" * 2])
+@pytest.mark.parametrize("text", ["90", "0", "0s", "-1s", "5x", "s", "", "1 s", "nan", "٣s" * 2])
 def test_what_is_no_duration_is_bad_input(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         options.seconds(text)
@@ -86,7 +84,7 @@ def test_what_was_not_acked_or_was_interrupted_is_an_error() -> None:
     short = data._shortcoming(tally, interrupted=False)
     assert short is not None
     assert (short.message, short.hint, short.exit_code) == (
-        "2 records were not acked",
+        "not acked: 2 records",
         "message too large",
         1,
     )
@@ -98,3 +96,8 @@ def test_what_was_not_acked_or_was_interrupted_is_an_error() -> None:
 def test_one_object_of_what_comes_has_an_end(capsys: Captured) -> None:
     assert exit_code(["consume", "orders", "--latest", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"] == "--latest with --json needs --max"
+
+
+def test_some_take_a_number_for_seconds() -> None:
+    assert options.seconds("90", unit="s") == 90
+    assert options.seconds("2m", unit="s") == 120

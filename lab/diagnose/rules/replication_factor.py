@@ -12,6 +12,7 @@ from lab.diagnose.finding import Finding, Likelihood
 from lab.diagnose.observation import Deployed, Observation
 from lab.diagnose.places import setting
 from lab.mm2_problems import Replicas, replicas
+from lab.words import counted
 
 _REFUSED: Final = re.compile(
     r"replication factor of (\d+) cannot be reached because only (\d+) broker"
@@ -35,7 +36,7 @@ def _judge(seen: Observation, one: Deployed, wanted: Replicas, refused: list[str
     yield Finding(
         likelihood=Likelihood.CERTAIN if refused else Likelihood.LIKELY,
         what=f'connector "{one.name}" wants topics of {asked} replicas in cluster "{cluster.alias}", '
-        f"which has {cluster.brokers} broker{'' if cluster.brokers == 1 else 's'}",
+        f"which has {counted(cluster.brokers, 'broker')}",
         evidence=(f"{key}={asked}{whose}", *refused),
         remedy=f"{words}, or add brokers; MM2 creates the topic when it starts",
         commands=commands,
