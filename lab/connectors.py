@@ -105,13 +105,16 @@ class Connectors:
             config=connector.config if changed else None,
         )
 
-    def restart(self, name: str) -> Status:
-        """The connector and then each of its tasks, failed or not."""
+    def restart(self, name: str) -> None:
+        """The connector and then each of its tasks, failed or not; `wait` then waits until they run."""
         before = self.connect.status(name)
         for part in (None, *(task.id for task in before.tasks)):
             self.connect.restart(name, part)
         if before.failure:
             self.connect.wait_until_news(before)
+
+    def wait_for(self, name: str) -> Status:
+        """`wait` for one with the config that it has."""
         return self.wait(Connector(name=name, config=self.connect.config(name)))
 
     def why_idle(self, connector: Connector) -> str | None:

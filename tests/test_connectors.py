@@ -155,7 +155,9 @@ def test_tasks_that_still_have_the_old_config_are_waited_for() -> None:
 def test_a_restart_is_of_the_connector_and_of_every_task() -> None:
     workers = Workers("RUNNING", "FAILED", config=dict(ORDERS.config))
 
-    assert connectors(workers, Source(["orders"])).restart("orders").running
+    its = connectors(workers, Source(["orders"]))
+    its.restart("orders")
+    assert its.wait_for("orders").running
     assert workers.asked == [
         "POST /orders/restart",
         "POST /orders/tasks/0/restart",

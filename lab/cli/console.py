@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, TextColumn
@@ -64,12 +65,17 @@ def step(steps: Steps, name: str) -> Iterator[Callable[[str], None]]:
         steps.ended(name, time.monotonic() - begin, failed=failed, note="")
 
 
-def show(data: Any, *, as_json: bool, text: Callable[[], None]) -> None:
-    """A command's result: `data` for programs, `text` for people."""
-    if as_json:
-        sys.stdout.write(json.dumps(data, indent=2, default=_plain) + "\n")
-    else:
+def show(data: Any, *, as_json: bool, text: Callable[[], None], error: LabError | None = None) -> None:
+    """A command's result: `data` for programs, `text` for people; then the error that it ends with."""
+    if not as_json:
         text()
+        if error is not None:
+            raise error
+        return
+    body = data if error is None else {**data, **_told(error)}
+    sys.stdout.write(json.dumps(body, indent=2, default=_plain) + "\n")
+    if error is not None:  # the one object has it all
+        raise typer.Exit(error.exit_code)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
@@ -117,12 +123,15 @@ def suggest(command: str, why: str) -> None:
 def complain(error: LabError, *, as_json: bool) -> None:
     """Two lines: what, and what to do."""
     if as_json:
-        body = {"error": error.message, "hint": error.hint, "exit_code": error.exit_code}
-        sys.stdout.write(json.dumps(body, indent=2) + "\n")
+        sys.stdout.write(json.dumps(_told(error), indent=2) + "\n")
         return
     talk.print(f"[red]error:[/red] {escape(error.message)}", soft_wrap=True)
     if error.hint:
         talk.print(f"[yellow]hint:[/yellow] {escape(error.hint)}", soft_wrap=True)
+
+
+def _told(error: LabError) -> dict[str, object]:
+    return {"error": error.message, "hint": error.hint, "exit_code": error.exit_code}
 
 
 def _plain(value: object) -> object:

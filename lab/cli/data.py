@@ -113,12 +113,7 @@ def produce_(
         # With fewer than the brokers' own default, they might ask for more replicas in sync than there are.
         where.create_topic(topic, partitions=partitions, replicas=BROKERS_DEFAULT)
     done = _produced(where, topic, plan)
-    console.show(done.data, as_json=json, text=lambda: console.line(done.text))
-    if done.error is None:
-        return
-    if json:  # the one object has it all
-        raise typer.Exit(done.error.exit_code)
-    raise done.error
+    console.show(done.data, as_json=json, text=lambda: console.line(done.text), error=done.error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +153,6 @@ def _produced(where: Cluster, topic: str, plan: Plan) -> _Done:
         "ledger": str(producing.path),
         "folder": str(run.path),
     }
-    if short is not None:
-        data |= {"error": short.message, "hint": short.hint, "exit_code": short.exit_code}
     per_s = tally.acked / tally.seconds if tally.seconds else 0
     text = (
         f"run {plan.run}, seed {plan.seed}: {tally.acked:,} of {tally.sent:,} records acked by {where.alias} "

@@ -1,6 +1,7 @@
 """mm2 pause, resume, restart, stop, offsets: what a connector that is deployed does, and how far it got."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -9,9 +10,8 @@ import typer
 from lab.cli import console
 from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, nearest
+from lab.errors import BadInput, LabError, nearest
 from lab.harness import Lab
-from lab.mm2 import Connector
 from lab.mm2_positions import Position
 from lab.mm2_status import Status
 
@@ -42,55 +42,85 @@ def as_data(found: Sequence[Status]) -> list[dict[str, object]]:
 
 def pause(names: Names = None, name: Name = None, json: Json = False) -> None:
     """Let tasks rest and keep them; what they had read is written before this ends."""
-
-    def act(lab: Lab, connector: str) -> Status:
-        lab.connect.pause(connector)
-        return lab.connect.wait_until_state(connector, "PAUSED")
-
-    _each("pause", act, names, name, json=json)
+    lab, chosen = _chosen("pause", names, name)
+    _each("pause", chosen, lab.connect.pause, _until(lab, "PAUSED"), json=json)
 
 
 def resume(names: Names = None, name: Name = None, json: Json = False) -> None:
     """Let paused or stopped connectors go on, and wait until their tasks run."""
-
-    def act(lab: Lab, connector: str) -> Status:
-        lab.connect.resume(connector)
-        return lab.connectors.wait(Connector(name=connector, config=lab.connect.config(connector)))
-
-    _each("resume", act, names, name, json=json)
+    lab, chosen = _chosen("resume", names, name)
+    _each("resume", chosen, lab.connect.resume, lab.connectors.wait_for, json=json)
 
 
 def restart(names: Names = None, name: Name = None, json: Json = False) -> None:
     """Restart connectors and all their tasks, and wait until they run."""
-    _each("restart", lambda lab, connector: lab.connectors.restart(connector), names, name, json=json)
+    lab, chosen = _chosen("restart", names, name)
+    resting = {status.name: status for status in lab.statuses() if status.at_rest and status.name in chosen}
+    for status in resting.values():
+        if names:
+            raise BadInput(
+                f'connector "{status.name}" is {status.state}, and a restart leaves it so',
+                f'"lab mm2 resume {status.name}" lets it go on',
+            )
+        console.remark(f"{status.name} is {status.state} and is left so")
+    awake = [connector for connector in chosen if connector not in resting]
+    wait = lab.connectors.wait_for
+    _each("restart", awake, lab.connectors.restart, wait, others=[*resting.values()], json=json)
 
 
 def stop(names: Names = None, name: Name = None, json: Json = False) -> None:
     """End all tasks and keep config and position (workers of Kafka 3.5 or later)."""
+    lab, chosen = _chosen("stop", names, name)
+    _each("stop", chosen, lab.connect.stop, _until(lab, "STOPPED"), json=json)
 
-    def act(lab: Lab, connector: str) -> Status:
-        lab.connect.stop(connector)
-        return lab.connect.wait_until_state(connector, "STOPPED")
 
-    _each("stop", act, names, name, json=json)
+def _chosen(doing: str, names: list[str] | None, name: str | None) -> tuple[Lab, list[str]]:
+    lab = Lab.attach(name)
+    lab.topology.require_writable(f'"mm2 {doing}"')
+    return lab, lab.connectors.named(names)
+
+
+def _until(lab: Lab, state: str) -> Callable[[str], Status]:
+    return lambda connector: lab.connect.wait_until_state(connector, state)
 
 
 def _each(
     doing: str,
-    act: Callable[[Lab, str], Status],
-    names: list[str] | None,
-    name: str | None,
+    chosen: Sequence[str],
+    act: Callable[[str], None],
+    wait: Callable[[str], Status],
     *,
+    others: Sequence[Status] = (),
     json: bool,
 ) -> None:
-    lab = Lab.attach(name)
-    lab.topology.require_writable(f'"mm2 {doing}"')
-    done: list[Status] = []
+    """All are asked first, so that they get there side by side; one that does not keeps no other from it."""
+    failed: list[LabError] = []
+    asked: list[str] = []
+    for connector in chosen:
+        with _noted(failed):
+            act(connector)
+            asked.append(connector)
+    done = [*others]
     steps = console.Steps()
-    for connector in lab.connectors.named(names):
-        with console.step(steps, f"{doing} {connector}"):
-            done.append(act(lab, connector))
-    console.show({"connectors": as_data(done)}, as_json=json, text=lambda: table(done))
+    for connector in asked:
+        with _noted(failed), console.step(steps, f"{doing} {connector}"):
+            done.append(wait(connector))
+    for error in failed[1:]:
+        console.remark(error.message)
+    console.show(
+        {"connectors": as_data(done)},
+        as_json=json,
+        text=lambda: table(done) if done or not failed else None,
+        error=failed[0] if failed else None,
+    )
+
+
+@contextmanager
+def _noted(failed: list[LabError]) -> Iterator[None]:
+    try:
+        yield
+    except LabError as error:
+        failed.append(error)
 
 
 def offsets(
