@@ -44,7 +44,11 @@ SETTLED: Final = pa.schema([("sequence", pa.int64()), ("partition", pa.int32()),
 
 
 class LedgerError(LabError):
-    """A ledger cannot be read, or is still being written."""
+    """A ledger cannot be read."""
+
+
+class NothingYet(LedgerError):
+    """It is still being written, or nothing ever was."""
 
 
 @dataclass
@@ -92,7 +96,7 @@ class Frames:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._file.close()
-            raise LedgerError(f'"{path}" is still being written', "wait until its producer ends") from error
+            raise NothingYet(f'"{path}" is still being written', "wait until its producer ends") from error
 
     def close(self) -> None:
         self._file.close()
@@ -149,7 +153,7 @@ class Journal(Frames):
         frames = self.frames()
         kind, payload = next(frames, (b"", b""))
         if kind != b"H":
-            raise LedgerError(
+            raise NothingYet(
                 f'"{self._file.name}" has no heading', "its producer ended before it sent a record"
             )
         account = Account(json.loads(payload))

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lab import journal
-from lab.journal import SETTLED, Account, Journal, LedgerError
+from lab.journal import SETTLED, Account, Journal, LedgerError, NothingYet
 from lab.project import runs_folder
 
 __all__ = ["ACKED", "FAILED", "UNKNOWN", "Heading", "Ledger", "LedgerError", "Summary", "ledgers", "summary"]
@@ -210,8 +210,10 @@ def ledgers(
     for left in list(runs_folder().rglob(journal.NAME)):
         try:
             Ledger.recover(left.parent)
-        except LedgerError:
-            continue  # its producer is at work
+        except NothingYet:
+            continue
+        except LedgerError as error:
+            tell(f"left out: {error}")
     found = [
         said
         for said in _readable(runs_folder().rglob(NAME), tell)
@@ -234,7 +236,13 @@ def _readable(paths: Iterable[Path], tell: Callable[[str], None]) -> Iterator[Su
 
 def _write(folder: Path, account: Account) -> None:
     """The file is there as a whole or not at all, and the journal goes after it."""
-    heading = Heading(**account.heading)
+    try:
+        heading = Heading(**account.heading)
+    except TypeError as error:
+        raise LedgerError(
+            f'"{folder / journal.NAME}" is of another version of the lab: {error}',
+            "read it with that version",
+        ) from error
     settled = pa.concat_tables([SETTLED.empty_table(), *account.settled]).combine_chunks()
     transactions = account.transactions()
     counts = dict.fromkeys((ACKED, FAILED, UNKNOWN), 0)

@@ -9,8 +9,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from lab import leases, topology
-from lab.errors import Interrupted, LabError
-from lab.harness import Lab, Wish, breaking
+from lab.errors import BadInput, Interrupted, LabError
+from lab.harness import Lab, Wish, breaking, settings
 from lab.harness.contents import Contents, restore
 from lab.run import Run
 
@@ -55,6 +55,13 @@ class Labs:
         self._held = ExitStack()
         self.interrupted = False
 
+    def pytest_sessionstart(self) -> None:
+        if name := self._config.getoption("--lab"):
+            try:
+                settings.lease_of(name)
+            except BadInput as error:
+                raise pytest.UsageError(f"{error.message}\nhint: {error.hint}") from error
+
     def of(self, wanted: Wanted) -> Lab:
         if wanted not in self._started:
             self._bring_down()  # one at a time in a process, so that memory holds one
@@ -67,7 +74,7 @@ class Labs:
             return None
         lab = Lab.attach(name)
         if lab.topology.name != topology:
-            pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"')
+            pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"', pytrace=False)
         return lab
 
     def _up(self, wanted: Wanted) -> Lab:

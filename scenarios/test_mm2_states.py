@@ -57,6 +57,7 @@ def test_nothing_arrives_meanwhile_and_all_of_it_afterwards(
     lab: Lab, topic: str, beside: str, command: str, state: str
 ) -> None:
     assert mm2(lab, command, topic, "--json").json["connectors"][0]["state"] == state
+    assert mm2(lab, "restart", topic).code == 2
     for name in (topic, beside):
         write_records(lab, name, COUNT, partitions=PARTITIONS)
     arrived(lab, beside, 2 * COUNT)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.errors import BadInput
 from lab.kafka import (
     Cluster,
     ClusterError,
@@ -54,6 +55,13 @@ def test_client_settings_are_bootstrap_properties_and_more() -> None:
         "security.protocol": "PLAINTEXT",
         "acks": "all",
     }
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "bad topic", "a/b", "ü", "a" * 250, "a\n"])
+def test_what_cannot_be_a_topics_name_is_bad_input(name: str) -> None:
+    """Before any cluster is asked."""
+    with pytest.raises(BadInput, match="cannot be the name of a topic"):
+        Cluster("source", "127.0.0.1:1").create_topic(name)
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,3 +343,15 @@ def test_a_config_that_is_refused_is_not_asked_for_again(monkeypatch: pytest.Mon
     ):
         altering(monkeypatch, brokers)
     assert brokers.asked == 1
+
+
+def test_of_a_partition_without_a_leader_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    led, gone = (SimpleNamespace(leader=leader, replicas=[1]) for leader in (1, -1))
+    topics = {"orders": SimpleNamespace(partitions={0: gone, 1: led})}
+    cluster = Cluster("source", "127.0.0.1:1")
+    monkeypatch.setattr(cluster, "_metadata", lambda: SimpleNamespace(topics=topics))
+    monkeypatch.setattr(cluster, "_list_offsets", lambda places, *_, **__: dict.fromkeys(places, 5))
+
+    (orders,) = cluster.topics()
+
+    assert (orders.offsets, orders.leaderless) == ({1: Offsets(start=5, end=5)}, 1)

@@ -1,6 +1,7 @@
 """A ledger names every record that may have been sent, whatever happened to its producer."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -272,11 +273,15 @@ def test_a_ledger_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     (runs_folder() / "later").mkdir()
     table = pq.read_table(good).replace_schema_metadata(later)
     pq.write_table(table, runs_folder() / "later" / "ledger.parquet")
+    (runs_folder() / "crashed").mkdir()
+    with closing(journal.Journal(runs_folder() / "crashed" / journal.NAME, create=True)) as crashed:
+        crashed.heading({"of_a_later_version": 1})
     told: list[str] = []
 
     assert [path.parent.name for path in ledgers("source", "orders", tell=told.append)] == ["good"]
-    assert sorted(line.partition(" is not a ledger")[0] for line in told) == [
-        f'left out: "{runs_folder() / name / "ledger.parquet"}"' for name in ("later", "torn")
+    assert sorted(line.partition(" is ")[0] for line in told) == [
+        f'left out: "{runs_folder() / name}"'
+        for name in (f"crashed/{journal.NAME}", "later/ledger.parquet", "torn/ledger.parquet")
     ]
 
 

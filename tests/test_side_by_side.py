@@ -53,3 +53,17 @@ def test_each_lab_has_one_worker(tmp_path: Path, other: str) -> None:
         workers.setdefault(files[nodeid.partition("::")[0]], set()).add(worker)
     assert sorted(len(its) for its in workers.values()) == [1, 1]
     assert workers[ONE] != workers[other]
+
+
+@pytest.mark.parametrize("side_by_side", [(), ("-n", "2")])
+def test_a_lab_that_is_not_up_is_two_lines(side_by_side: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "scenarios/test_lag.py", "--lab", "nosuch", *side_by_side],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert done.stderr.strip() == 'ERROR: no lab named "nosuch" is up\nhint: known: none'

@@ -1,6 +1,7 @@
 """topics, produce, consume: records in and out of a lab's clusters."""
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from lab.cli import console
 from lab.cli.options import Json, Name, seconds
 from lab.errors import BadInput, Interrupted, LabError
 from lab.harness import Lab
-from lab.kafka import BROKERS_DEFAULT, Cluster, Record
+from lab.kafka import BROKERS_DEFAULT, Cluster, Record, Topic
 from lab.records import COMPRESSIONS, Plan, Tally
 from lab.run import Run
 from lab.words import counted
@@ -46,18 +47,27 @@ def topics(
             "topic": t.name,
             "partitions": [{"partition": p, "start": o.start, "end": o.end} for p, o in t.offsets.items()],
             "replicas": t.replicas,
+            "leaderless": t.leaderless,
             "records": t.count,
         }
         for alias, t in found
     ]
     rows = [(alias, t.name, t.partitions, t.replicas, t.count) for alias, t in found]
-    console.show(
-        {"topics": data},
-        as_json=json,
-        text=lambda: console.table(
-            "Topics", ("cluster", "topic", "partitions", "replicas", "records"), rows, empty="none"
-        ),
-    )
+
+    def text() -> None:
+        columns = ("cluster", "topic", "partitions", "replicas", "records")
+        console.table("Topics", columns, rows, empty="none")
+        leaderless(t for _, t in found)
+
+    console.show({"topics": data}, as_json=json, text=text)
+
+
+def leaderless(found: Iterable[Topic]) -> None:
+    """Whose records are not all counted."""
+    for topic in found:
+        if topic.leaderless:
+            which = counted(topic.leaderless, "partition")
+            console.line(f"{topic.name}: {which} without a leader, whose records nobody can count")
 
 
 def produce_(

@@ -9,7 +9,7 @@ import typer
 from lab.cli import console, mm2_export, mm2_states
 from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
-from lab.errors import BadInput, LabError
+from lab.errors import BadInput
 from lab.harness import Lab
 from lab.mm2 import Connector, Problem, Severity, read_connector
 from lab.mm2_names import Names as ConnectorNames
@@ -244,9 +244,10 @@ def _refuse(found: Mapping[str, Sequence[Problem]]) -> None:
     """Before any of them is deployed."""
     for connector, its in found.items():
         if errors := _errors(its):
-            first, *more = errors
-            others = f" (also: {', '.join(dict.fromkeys(p.key for p in more))})" if more else ""
-            raise LabError(
+            first = errors[0]
+            more = [key for key in dict.fromkeys(problem.key for problem in errors) if key != first.key]
+            others = f" (also: {', '.join(more)})" if more else ""
+            raise BadInput(
                 f'connector "{connector}": {first.key}: {first.message}{others}',
                 f"{first.remedy}; --force deploys it all the same",
             )

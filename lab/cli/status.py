@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lab.cli import console
+from lab.cli.data import leaderless
 from lab.cli.options import Json, Name
 from lab.errors import LabError
 from lab.harness import Lab
@@ -29,17 +30,10 @@ def status(name: Name = None, json: Json = False) -> None:
         silent = LabError(
             f"not answering: {', '.join(seen.errors)}", '"lab logs SERVICE" or "lab diagnose" tells why'
         )
-    data = _data(lab, seen, silent)
-    console.show(data, as_json=json, text=lambda: _text(lab, seen))
-    if silent is None:
-        return
-    if json:  # the one object has it all
-        raise typer.Exit(silent.exit_code)
-    raise silent
+    console.show(_data(lab, seen), as_json=json, text=lambda: _text(lab, seen), error=silent)
 
 
-def _data(lab: Lab, seen: Overview, silent: LabError | None) -> dict[str, Any]:
-    told = {"error": silent.message, "hint": silent.hint, "exit_code": silent.exit_code} if silent else {}
+def _data(lab: Lab, seen: Overview) -> dict[str, Any]:
     return {
         "name": lab.name,
         "topology": lab.topology.name,
@@ -53,6 +47,7 @@ def _data(lab: Lab, seen: Overview, silent: LabError | None) -> dict[str, Any]:
                     "name": t.name,
                     "partitions": t.partitions,
                     "replicas": t.replicas,
+                    "leaderless": t.leaderless,
                     "records": t.count,
                     "internal": t.internal,
                 }
@@ -61,7 +56,6 @@ def _data(lab: Lab, seen: Overview, silent: LabError | None) -> dict[str, Any]:
             for alias, found in seen.topics.items()
         },
         "not_answering": seen.errors,
-        **told,
     }
 
 
@@ -107,3 +101,4 @@ def _topics(alias: str, found: "Sequence[Topic]") -> None:
     hidden = len(found) - len(shown)
     title = f"Topics of {alias}" + (f" (and {hidden:,} internal)" if hidden else "")
     console.table(title, ("topic", "partitions", "replicas", "records"), shown, empty="none")
+    leaderless(found)

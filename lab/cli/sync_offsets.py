@@ -1,6 +1,6 @@
 """sync-offsets: writes groups' offsets on the destination from MM2's checkpoints, once or again and again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -186,23 +186,12 @@ class _Round:
 def _end(done: _Round, *, as_json: bool) -> None:
     """One round's result, and the exit code of its first refusal."""
     title = "Group offsets that would be written" if done.dry_run else "Group offsets"
-    _finish(
+    console.show(
         done.data,
-        done.error,
         as_json=as_json,
         text=lambda: console.table(title, _COLUMNS, done.rows(), empty="nothing to write"),
+        error=done.error,
     )
-
-
-def _finish(data: dict[str, Any], error: LabError | None, *, as_json: bool, text: Callable[[], None]) -> None:
-    if error is None:
-        console.show(data, as_json=as_json, text=text)
-        return
-    told = {"error": error.message, "hint": error.hint, "exit_code": error.exit_code}
-    console.show({**data, **told}, as_json=as_json, text=text)
-    if as_json:  # the one object has it all
-        raise typer.Exit(error.exit_code)
-    raise error
 
 
 def _again(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: bool, as_json: bool) -> None:
@@ -234,7 +223,7 @@ def _again(sync: GroupSync, interval_s: float, for_s: float | None, *, dry_run: 
             "syncing was interrupted", "what it told is written; start the group's consumers there now"
         ) from interruption
     data = {"rounds": [done.data for done in rounds]}
-    _finish(data, gone or rounds[-1].error, as_json=as_json, text=lambda: None)
+    console.show(data, as_json=as_json, text=lambda: None, error=gone or rounds[-1].error)
 
 
 def _tell(done: _Round) -> None:

@@ -1,5 +1,6 @@
 """A cluster's topics: their offsets and configs; made, deleted, waited for."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -14,11 +15,13 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from lab.errors import BadInput
 from lab.kafka.connection import ATTEMPT_S, REQUEST_S, ClusterError, Connection, translated
 from lab.kafka.values import Layout, Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
 _KNOWN_S: Final = 5.0
+_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as brokers have it
 _ANSWERS: Final = 3  # in a row, of brokers that know of a change
 
 
@@ -27,16 +30,27 @@ class Topics(Connection):
         return sorted(self._metadata().topics)
 
     def topics(self, *, timeout_s: float = REQUEST_S) -> list[Topic]:
-        """Every topic with the offsets of its partitions, in two requests however many there are."""
+        """Every topic with the offsets of its partitions, in two requests however many there are.
+
+        Nobody can tell those of a partition without a leader.
+        """
         found = self._metadata().topics
-        partitions = [(name, p) for name, topic in found.items() for p in topic.partitions]
-        offsets = self._ranges(partitions, timeout_s=timeout_s)
+        led = [
+            (name, number)
+            for name, topic in found.items()
+            for number, partition in sorted(topic.partitions.items())
+            if partition.leader >= 0
+        ]
+        offsets: dict[str, dict[int, Offsets]] = {name: {} for name in found}
+        for (name, number), its in self._ranges(led, timeout_s=timeout_s).items():
+            offsets[name][number] = its
         return [
             Topic(
                 name=name,
                 partitions=len(topic.partitions),
                 replicas=max((len(p.replicas) for p in topic.partitions.values()), default=0),
-                offsets={p: offsets[name, p] for p in sorted(topic.partitions)},
+                offsets=offsets[name],
+                leaderless=len(topic.partitions) - len(offsets[name]),
             )
             for name, topic in sorted(found.items())
         ]
@@ -139,6 +153,10 @@ class Topics(Connection):
         self, topic: str, *, partitions: int = 1, replicas: int = 1, configs: Mapping[str, str] | None = None
     ) -> None:
         """Create a topic and wait until the cluster's brokers know it and lead its partitions."""
+        if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+            raise BadInput(
+                f'"{topic}" cannot be the name of a topic', "up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"
+            )
         new = NewTopic(
             topic, num_partitions=partitions, replication_factor=replicas, config=dict(configs or {})
         )

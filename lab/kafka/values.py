@@ -25,7 +25,8 @@ class Topic:
     name: str
     partitions: int
     replicas: int
-    offsets: Mapping[int, Offsets]
+    offsets: Mapping[int, Offsets]  # of its partitions that have a leader
+    leaderless: int = 0
 
     @property
     def internal(self) -> bool:

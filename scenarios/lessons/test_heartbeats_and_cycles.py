@@ -354,7 +354,7 @@ def test_50_without_prefixes_validate_names_the_loop(lab: Lab) -> None:
         ("error", "replication.policy.class")
     ]
     refused = mm2(lab, "deploy", LINKS[1], *BACK, *LOOPING)
-    assert refused.code == 1
+    assert refused.code == 2
     assert '"mm2-src-us-east" mirrors "looping" the other way' in refused.err
     assert lab.connect.names() == [LINKS[0]]
     assert count(lab, EAST, "looping") == count(lab, WEST, "looping") == 3

@@ -100,3 +100,15 @@ def test_one_worker_that_answers_speaks_for_all(
     out = capsys.readouterr().out
     assert 'worker "kafka-connect-0": not answering: refused' in out
     assert "MirrorSourceConnector" in out
+
+
+def test_a_partition_without_a_leader_is_no_cluster_that_does_not_answer(
+    lab: Lab, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = Topic(name="orders", partitions=2, replicas=1, offsets={0: Offsets(start=0, end=7)}, leaderless=1)
+    monkeypatch.setattr(Cluster, "topics", lambda *_, **__: [half])
+
+    for command in (["status"], ["topics"]):
+        assert exit_code(command) == 0
+        told = "orders: 1 partition without a leader, whose records nobody can count"
+        assert told in capsys.readouterr().out.splitlines()
