@@ -19,10 +19,10 @@ from lab.harness import Lab
 from lab.kafka import Cluster, ClusterError, Place
 from lab.lag import LagWatcher, Mirrored
 from lab.mm2_records import Checkpoint
+from lab.producing import Producing
 from lab.records import Plan
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Producing
 from scenarios import console_consumer
 from scenarios.checkpoints import checkpoints
 from scenarios.commands import lab_command

@@ -11,10 +11,11 @@ import pytest
 from lab.errors import BadInput
 from lab.harness import Lab
 from lab.mm2 import IDENTITY_POLICY
+from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.diagnosing import Doctor
 
 pytestmark = pytest.mark.topology("aggregate")

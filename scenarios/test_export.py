@@ -22,10 +22,11 @@ from lab.export.meaning import differing
 from lab.harness import Lab
 from lab.harness.exporting import running_flow
 from lab.mm2 import Connector
+from lab.producing import Producing
 from lab.run import Run
 from lab.security.files import CLIENTS
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.commands import lab_command
 from scenarios.dedicated import DEFAULT, FILES, start_with
 from scenarios.mutants import Mutant, unknown_fields, wrong_types

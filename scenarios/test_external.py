@@ -12,10 +12,10 @@ import pytest
 
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
+from lab.producing import Producing
 from lab.project import COMPOSE
 from lab.records import Plan
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Producing
 from scenarios.commands import lab_command, objects_of
 
 pytestmark = pytest.mark.topology("basic-mirror")

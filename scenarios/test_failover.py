@@ -20,12 +20,13 @@ import pytest
 from lab.harness import Lab
 from lab.kafka import ClusterError, GroupOffset, Offsets, Place
 from lab.mm2_records import decoded, offset_sync
+from lab.producing import Producing
 from lab.records import identity_in
 from lab.run import Run
 from lab.switching import Standing, Switching
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios import failing_over
 from scenarios.checkpoints import Checkpoints, checkpoints, wait_until_checkpointed, wait_until_synced
 from scenarios.failing_over import Application, Loss, Row, acked, rows

@@ -18,10 +18,10 @@ from lab.harness import Lab
 from lab.kafka import Producer
 from lab.lag import LagWatcher, Sample, watchers
 from lab.mm2 import Connector
+from lab.producing import Producing
 from lab.records import Plan
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Producing
 from scenarios.commands import COMMAND, lab_command
 
 pytestmark = pytest.mark.topology("basic-mirror")

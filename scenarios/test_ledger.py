@@ -20,11 +20,11 @@ import pytest
 from lab.harness import Lab
 from lab.kafka import Record
 from lab.ledger import Ledger, ledgers, summary
+from lab.producing import Producing
 from lab.project import runs_folder
 from lab.records import Plan, payload, record_id, record_key
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Producing
 from scenarios.commands import COMMAND, lab_command
 
 pytestmark = pytest.mark.topology("basic-mirror")

@@ -12,9 +12,10 @@ import pytest
 
 from lab.harness import Lab
 from lab.mm2 import Connector
+from lab.producing import Producing
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.dashboards import Panel, alerts, panels, selectors, with_variables
 from scenarios.expressions import wait_for
 

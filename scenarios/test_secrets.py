@@ -19,11 +19,12 @@ import pytest
 from lab import engine, harness, security
 from lab.client_properties import parse
 from lab.harness import Lab
+from lab.producing import Producing
 from lab.run import Run
 from lab.security.files import CLIENTS
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.commands import lab_command
 from scenarios.dedicated import DEFAULT, FILES, start_with
 

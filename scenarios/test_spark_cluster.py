@@ -16,12 +16,12 @@ from lab.checks import STANDARD
 from lab.errors import LabError
 from lab.harness import Lab, Wish
 from lab.mm2 import BYTES_CONVERTER, Connector
+from lab.producing import Producing
 from lab.project import SPARK_REMOTE
 from lab.records import Plan
 from lab.spark_cluster import FOLDER_VARIABLE
 from lab.verification import Judged
 from lab.wait import RECORDS_ARRIVE_S
-from lab.workload import Producing
 
 pytestmark = pytest.mark.topology("basic-mirror")
 

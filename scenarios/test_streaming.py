@@ -13,12 +13,12 @@ import pytest
 from lab.flow import Flow
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
+from lab.producing import Producing
 from lab.records import Plan, record_id
 from lab.run import Run
 from lab.streaming import Application, verify_output
 from lab.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
-from lab.workload import Producing
 
 pytestmark = pytest.mark.topology("basic-mirror")
 

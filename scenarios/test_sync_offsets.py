@@ -18,9 +18,9 @@ import pytest
 from lab.harness import Lab
 from lab.kafka import ClusterError, GroupOffset, Place
 from lab.mm2 import BYTES_CONVERTER, CHECKPOINT, Connector
+from lab.producing import Producing
 from lab.records import Plan
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Producing
 from scenarios.commands import COMMAND, Done, lab_command
 
 pytestmark = pytest.mark.topology("basic-mirror")

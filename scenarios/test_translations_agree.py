@@ -15,9 +15,10 @@ import pytest
 
 from lab.harness import Lab
 from lab.kafka import GroupOffset, Place
+from lab.producing import Producing
 from lab.run import Run
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.checkpoints import Committed, wait_until_checkpointed, wait_until_synced
 from scenarios.commands import Done, lab_command
 from scenarios.java_library import translate_offsets

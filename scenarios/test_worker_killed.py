@@ -17,10 +17,11 @@ from dataclasses import asdict, replace
 import pytest
 
 from lab.harness import Lab
+from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.workers import follower, workers_with
 
 pytestmark = pytest.mark.topology("kraft-2x2")

@@ -15,11 +15,12 @@ from lab.harness import Lab
 from lab.kafka import ClusterError, Offsets
 from lab.lag import LagWatcher, Mirrored
 from lab.mm2 import Connector
+from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.verification import Judged
 from lab.wait import RECORDS_ARRIVE_S, NotYet, TimedOut, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 
 AT_LEAST_ONCE, EXACTLY_ONCE = "at least once", "exactly once"
 RATE_PER_S: Final = 500

@@ -31,6 +31,7 @@ LAYERS = (
         "api_check",
         "faults",
         "workload",
+        "producing",
         "consuming",
         "evidence",
         "checks",

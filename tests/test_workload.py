@@ -12,8 +12,9 @@ import pytest
 from lab.errors import BadInput
 from lab.kafka import Cluster, ClusterError, KafkaError, KafkaException, Offsets
 from lab.ledger import Heading, Ledger, summary
+from lab.producing import Producing
 from lab.records import identity_in, record_headers, record_key
-from lab.workload import Plan, Producing, Tally, Workload, _ahead, payload, produce, record_id
+from lab.workload import Plan, Tally, Workload, _ahead, payload, produce, record_id
 
 
 def test_an_id_names_run_producer_and_sequence() -> None:

@@ -11,10 +11,10 @@ from lab.bench.measured import Effort, Measured
 from lab.errors import LabError
 from lab.harness import Lab, Wish, bring_down
 from lab.mm2 import BYTES_CONVERTER
+from lab.producing import Producing
 from lab.records import Plan
 from lab.run import Run
 from lab.verdict import Outcome
-from lab.workload import Producing
 
 OURS: Final = "lab verify, all checks"
 PYTHON: Final = "one Python process"

@@ -135,7 +135,7 @@ class _Done:
 
 def _produced(where: Cluster, topic: str, plan: Plan) -> _Done:
     """Go through the plan in a run of its own; Ctrl-C ends it early, with all its counts."""
-    from lab.workload import Producing  # loads Arrow for the ledger, which other commands do not need
+    from lab.producing import Producing  # loads Arrow for the ledger, which other commands do not need
 
     run = Run.open(f"produce-{topic}", cluster=where.alias, topic=topic, plan=asdict(plan))
     interrupted = False

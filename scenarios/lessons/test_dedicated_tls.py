@@ -15,10 +15,11 @@ from lab import mm2_dedicated
 from lab.engine import EngineError
 from lab.harness import Lab
 from lab.metrics import MetricsError
+from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 from scenarios.dedicated import DEFAULT, FILES, changed, start_with
 from scenarios.diagnosing import Doctor
 

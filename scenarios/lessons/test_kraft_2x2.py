@@ -23,6 +23,7 @@ from lab.metrics import MetricsError
 from lab.mm2 import IDENTITY_POLICY, Connector, Severity
 from lab.mm2_problems import problems
 from lab.mm2_records import Checkpoint, checkpoint
+from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import (
@@ -33,7 +34,7 @@ from lab.wait import (
     NotYet,
     wait_until,
 )
-from lab.workload import Plan, Producing
+from lab.workload import Plan
 
 pytestmark = pytest.mark.topology("kraft-2x2")
 
