@@ -6,8 +6,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from lab import connect as connect_module
 from lab.connect import Connect, ConnectError, Objection, Rebalancing
+from lab.connect import workers as connect_module
 from lab.errors import BadInput
 from lab.mm2 import Connector
 from lab.mm2_status import Status, Task

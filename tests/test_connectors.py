@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from lab import connect as connect_module
 from lab import topology
 from lab.connect import Connect, ConnectError
+from lab.connect import workers as connect_module
 from lab.connectors import Connectors
 from lab.errors import BadInput
 from lab.mm2 import CHECKPOINT, HEARTBEAT, SOURCE, Connector

@@ -20,7 +20,7 @@ LAYERS = (
     *("mm2_dedicated", "export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
     *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
-    *("http", "metrics", "toxiproxy", "rest", "connect"),
+    *("http", "metrics", "toxiproxy", "connect"),
     *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
     *("parity", "internals", "lag", "switching", "diagnose"),
     *(
@@ -46,7 +46,7 @@ HOMES = {
     "python_on_whales": {"engine"},
     "cryptography": {"security"},
     "prometheus_client": {"exporter"},
-    "httpx": {"http", "metrics", "rest", "setup", "toxiproxy"},
+    "httpx": {"connect", "http", "metrics", "setup", "toxiproxy"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
         "spark",
