@@ -143,12 +143,15 @@ def test_05_the_topic_exists_and_numbers_flow_into_it(lab: Lab) -> None:
 
 
 def test_06_post_creates_the_connector(lab: Lab) -> None:
-    """In `lab exec connect bash`, with connectors.json as {"name": …, "config": {…}}:
+    """POST wants the name beside the config that the file has:
 
-        curl -X POST -H 'Content-Type: application/json' localhost:28082/connectors \\
-            --data-binary @connectors.json
+        file=compose/basic-mirror/connectors/test_mirror.json
+        (echo '{"name": "test_mirror", "config":'; cat $file; echo '}') |
+            lab exec connect curl -s -X POST localhost:28082/connectors \\
+                -H 'Content-Type: application/json' --data-binary @-
 
-    The answer repeats the connector; it has no tasks yet. `curl localhost:28082/connectors` lists it.
+    The answer repeats the connector; it has no tasks yet.
+    `lab exec connect curl -s localhost:28082/connectors` lists it.
     """
     connector = lab.connector("test_mirror")
     body = json.dumps({"name": "test_mirror", "config": connector.config})
