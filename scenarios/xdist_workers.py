@@ -5,6 +5,7 @@ Left to xdist they would hear of it after five seconds and be killed after ten, 
 
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 
 from lab.wait import NotYet, TimedOut, wait_until
 
-LABS_GO_S: Final = 90.0
+# Mostly seconds; a fault is undone first, and a worker that was just forgetting a connector may take minutes.
+LABS_GO_S: Final = 360.0
 _FOLDER: Final = "running"  # in a worker's input: where each has a file of its process's number
 
 
@@ -45,6 +47,7 @@ class Workers:
             left = [file.name for file in folder.iterdir()]
             return not left or NotYet(f"processes {', '.join(left)}")
 
+        sys.stderr.write("\ninterrupted: the labs go first; once more Ctrl-C leaves them\n")
         with suppress(TimedOut):  # xdist ends them
             wait_until(gone, timeout_s=LABS_GO_S, what="the workers have brought their labs down")
 
