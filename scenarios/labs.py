@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from lab import leases, topology
 from lab.errors import BadInput, Interrupted, LabError
-from lab.harness import Lab, Wish, breaking, settings
+from lab.harness import Lab, Wish, breaking, save_evidence, settings
 from lab.harness.contents import Contents, restore
 from lab.run import Run
 
@@ -122,8 +122,13 @@ class Labs:
             breaking.heal(lab, "end of the scenario")
             with run.step("restore the lab") as step:
                 told: list[str] = []
-                restore(lab, before, say=told.append)
-                step.note = "; ".join(told)
+                try:
+                    restore(lab, before, say=told.append)
+                except LabError:
+                    save_evidence(lab, run)
+                    raise
+                finally:
+                    step.note = "; ".join(told)
 
     def close(self) -> None:
         if self._config.getoption("--keep"):

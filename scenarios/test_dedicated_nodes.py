@@ -31,7 +31,7 @@ pytestmark = pytest.mark.topology("dedicated-tls")
 
 NODES = ("mirror-maker", "mirror-maker-2", "mirror-maker-3")
 CONNECTOR = "MirrorSourceConnector"
-REFRESH_S, TRIES = 1, 8
+REFRESH_S, TRIES = 1, 16
 REASON = "consider enabling inter-worker communication via the 'dedicated.mode.enable.internal.rest' property"
 COMMON = {
     "source->target.topics": "nodes-.*",
@@ -128,9 +128,13 @@ def started_off_the_leader(lab: Lab, path: Path) -> Group:
 
 
 def settled(lab: Lab) -> Group:
-    def observe() -> Group | NotYet:
-        group = Group.of(lab)
-        complete = group.leader is not None and group.connector is not None
-        return group if complete else NotYet(str(group))
+    """The logs are read one after the other, and a node may join meanwhile: seen twice is settled."""
+    before: Group | None = None
 
-    return wait_until(observe, timeout_s=CONNECTOR_RUNS_S, what="the nodes agree", pause_s=0.5)
+    def observe() -> Group | NotYet:
+        nonlocal before
+        seen, before = before, Group.of(lab)
+        complete = before.leader is not None and before.connector is not None
+        return before if complete and before == seen else NotYet(str(before))
+
+    return wait_until(observe, timeout_s=SERVICES_HEALTHY_S, what="the nodes agree", pause_s=2.0)

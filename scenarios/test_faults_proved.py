@@ -98,6 +98,20 @@ def test_a_leader_that_is_away_is_replaced(lab: Lab, orders: str, fault: type[Ki
     assert answers(leader, probes.kafka_request())
 
 
+def test_a_partition_without_a_leader_hides_no_other(lab: Lab, topic: str) -> None:
+    """Nobody can tell of the only replica on a broker that is dead, and of all others everybody."""
+    lab.source.create_topic(topic, partitions=3, replicas=1)
+
+    def observe() -> bool | NotYet:
+        seen = next(found for found in lab.source.topics() if found.name == topic)
+        return (seen.leaderless, sorted(seen.offsets)) == (1, [1, 2]) or NotYet(str(seen))
+
+    with broken(lab, Kill(victim=Leader(cluster="source", topic=topic))):
+        wait_until(
+            observe, timeout_s=CLUSTER_ANSWERS_S, what="one of three has no leader", transient=(ClusterError,)
+        )
+
+
 def test_a_controller_that_is_killed_is_replaced(lab: Lab) -> None:
     (controller,) = Controller("source").services(lab)
 

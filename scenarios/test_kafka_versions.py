@@ -8,6 +8,7 @@ lab's own does it, and configs are synced too.
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -15,7 +16,7 @@ from lab import engine, images
 from lab.harness import Lab, Wish
 from lab.images import Image
 from lab.mm2 import CUSTOM_POLICY, SOURCE
-from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, TOPIC_APPEARS_S, NotYet, wait_until
 from lab.workload import payload
 
 pytestmark = pytest.mark.topology("basic-mirror")
@@ -68,6 +69,8 @@ class Single:
     def __init__(self, image: Image) -> None:
         self.project = f"lab-newest-{uuid.uuid4().hex[:6]}"
         self._image = image
+
+    def start(self) -> None:
         engine.docker("network", "create", *self._labels(), self.project)
         advertised = "INTERNAL://broker:29092,CONTROLLER://broker:29093"
         self._run(
@@ -80,8 +83,13 @@ class Single:
             KAFKA_INTER_BROKER_LISTENER_NAME="INTERNAL",
         )
         self._run("connect", CONNECT_BOOTSTRAP_SERVERS="broker:29092")
-        self.docker_exec("broker", "lab-healthy broker 29092")
-        self.docker_exec("connect", "lab-healthy connect 8083")
+        for role, port in (("broker", 29092), ("connect", 8083)):
+            wait_until(
+                partial(self.docker_exec, role, f"lab-healthy {role} {port}"),
+                timeout_s=SERVICES_HEALTHY_S,
+                what=f"{role} answers",
+                transient=(engine.EngineError,),
+            )
 
     def _labels(self) -> list[str]:
         return [
@@ -104,6 +112,7 @@ def newest() -> Iterator[Single]:
     (image,) = (image for image in images.wanted("4.3.1") if image.kind == "kafka")
     single = Single(images.ensure(image, on_line=lambda _: None))
     try:
+        single.start()
         yield single
     finally:
         engine.remove(single.project)

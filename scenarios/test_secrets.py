@@ -9,7 +9,7 @@ same search finds what is planted in each of these places.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +73,10 @@ def places(lab: Lab, run: Run) -> Mapping[str, Place]:
 
 
 def host_processes() -> str:
-    texts = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.is_file())
+    texts = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # one that has ended meanwhile
+            texts.append(path.read_bytes())
     return b"".join(texts).decode(errors="replace")
 
 

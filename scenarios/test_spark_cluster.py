@@ -13,6 +13,7 @@ import pytest
 
 from lab import harness
 from lab.checks import STANDARD
+from lab.engine import EngineError
 from lab.errors import LabError
 from lab.harness import Lab, Wish
 from lab.mm2 import BYTES_CONVERTER, Connector
@@ -21,7 +22,7 @@ from lab.project import SPARK_REMOTE
 from lab.records import Plan
 from lab.spark_cluster import FOLDER_VARIABLE
 from lab.verification import Judged
-from lab.wait import RECORDS_ARRIVE_S
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, wait_until
 
 pytestmark = pytest.mark.topology("basic-mirror")
 
@@ -37,7 +38,12 @@ def cluster(lab: Lab) -> Iterator[Lab]:
     assert {box.service: box.id for box in lab.containers()}.items() >= before.items()
     try:
         # `up` does not wait for Spark, and the claim is of a cluster that runs already.
-        grown.shell("spark-connect", "lab-healthy spark 15002")
+        wait_until(
+            lambda: grown.shell("spark-connect", "lab-healthy spark 15002"),
+            timeout_s=SERVICES_HEALTHY_S,
+            what="the cluster's server answers",
+            transient=(EngineError,),
+        )
         yield grown
     finally:
         grown.close()

@@ -28,6 +28,10 @@ class Rebalancing(ConnectError):
     """Workers are agreeing on who runs what; the same request succeeds a little later."""
 
 
+class NoAnswer(ConnectError):
+    """The worker took the request and did not answer in time, as one does that stands still for a while."""
+
+
 class Rest(HttpApi):
     """A worker's REST API without its words. `service` is the worker's name in its lab, if it has one."""
 
@@ -54,7 +58,8 @@ class Rest(HttpApi):
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
-            raise ConnectError(
+            kind = NoAnswer if isinstance(error, httpx.ReadTimeout) else ConnectError
+            raise kind(
                 f"{method} {self.url}{path} failed: {str(error) or type(error).__name__}",
                 f'is the worker up? "lab status" tells; {self._see_log}',
             ) from error

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Final
 
 from lab.connect.api import Api
-from lab.connect.rest import NOT_FOUND, ConnectError, Rebalancing
+from lab.connect.rest import NOT_FOUND, ConnectError, NoAnswer, Rebalancing
 from lab.mm2_status import Status
 from lab.wait import (
     CONNECT_ANSWERS_S,
@@ -20,6 +20,7 @@ from lab.wait import (
 
 _NOBODY: Final = "lab-healthy"  # no connector has this name
 NEWS_S: Final = 10.0  # a restart is told to all workers through a topic
+_PASSING: Final = (Rebalancing, NoAnswer)
 SETTLED_S: Final = 1.0  # between a task's new config and its old self being stopped
 
 
@@ -99,7 +100,7 @@ class Connect(Api):
             observe,
             timeout_s=CONNECTOR_STATE_S,
             what=f'connector "{name}" {state}',
-            transient=(Rebalancing,),
+            transient=_PASSING,
         )
 
     def wait_until_gone(self, name: str) -> None:
@@ -113,9 +114,7 @@ class Connect(Api):
                     return True
                 raise
 
-        wait_until(
-            observe, timeout_s=CONNECTOR_RUNS_S, what=f'connector "{name}" gone', transient=(Rebalancing,)
-        )
+        wait_until(observe, timeout_s=CONNECTOR_RUNS_S, what=f'connector "{name}" gone', transient=_PASSING)
 
     def wait_until_news(self, before: Status) -> None:
         """After a restart the old failure stands there until the workers have told the new state.
@@ -133,7 +132,7 @@ class Connect(Api):
                 observe,
                 timeout_s=NEWS_S,
                 what="another state",
-                transient=(Rebalancing,),
+                transient=_PASSING,
             )
 
     def wait_until_runs(
@@ -174,7 +173,7 @@ class Connect(Api):
             attempt,
             timeout_s=CONNECTOR_RUNS_S,
             what=f'connector "{name}" and its tasks RUNNING',
-            transient=(Rebalancing,),
+            transient=_PASSING,
             hint=self._see_log,
         )
 

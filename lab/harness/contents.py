@@ -11,7 +11,7 @@ from lab.errors import LabError
 from lab.harness.parts import Parts
 from lab.kafka import Cluster
 from lab.mm2 import HEARTBEATS
-from lab.wait import FORGOTTEN_S, SERVICES_HEALTHY_S, NotYet, TimedOut, wait_until
+from lab.wait import CLUSTER_ANSWERS_S, FORGOTTEN_S, SERVICES_HEALTHY_S, NotYet, wait_until
 
 OFFSETS_CAN_BE_RESET: Final = Version("3.6")
 
@@ -33,7 +33,13 @@ class Contents:
 
 def restore(lab: Parts, before: Contents, *, say: Callable[[str], None]) -> None:
     """Remove the connectors, with their offsets, and the topics that were added since."""
-    now = Contents.of(lab)
+    now = wait_until(
+        lambda: Contents.of(lab),
+        timeout_s=CLUSTER_ANSWERS_S,
+        what="what there is now",
+        transient=(LabError,),
+        pause_s=1.0,
+    )
     failed = _failures(partial(_forget, lab, name) for name in now.connectors - before.connectors)
     for node in lab.topology.mirror_makers:
         lab.project.stop(node)
@@ -56,20 +62,25 @@ def _topics(lab: Parts, alias: str) -> Iterator[str]:
 
 def _remove_topics(cluster: Cluster, *, but: frozenset[str], say: Callable[[str], None]) -> None:
     """Until they stay away: a client that still asks for one makes it again, where brokers create topics
-    by themselves, and a task that was still at work makes one more.
+    by themselves, as may a task that Connect calls gone and that has not ended yet.
     """
 
     def observe() -> bool | NotYet:
+        added = [t for t in cluster.topic_names() if t not in but and not t.startswith("__")]
         try:
-            cluster.delete_topics(
-                *(t for t in cluster.topic_names() if t not in but and not t.startswith("__"))
-            )
-        except TimedOut as error:
+            cluster.delete_topics(*added)
+        except LabError as error:
             say(error.message)
-            return NotYet(error.message)
-        return True
+            raise
+        return not added or NotYet(f"just deleted: {', '.join(added)}")
 
-    wait_until(observe, timeout_s=FORGOTTEN_S, what=f'cluster "{cluster.alias}" has the topics it had')
+    wait_until(
+        observe,
+        timeout_s=FORGOTTEN_S,
+        what=f'cluster "{cluster.alias}" has the topics it had',
+        transient=(LabError,),
+        pause_s=0.5,
+    )
 
 
 def _forget(lab: Parts, connector: str) -> None:

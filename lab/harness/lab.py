@@ -192,4 +192,7 @@ class Lab(Parts):
         try:
             yield
         finally:
-            self.shell(service, f"kill -- -$(</tmp/{mark}); rm /tmp/{mark}")
+            # Until it has ended, or is a zombie, which nobody in the container takes away.
+            alive = "pgrep --pgroup $group --runstates D,R,S,T >/dev/null"
+            gone = f"for _ in {{1..300}}; do {alive} || break; sleep 0.1; done"
+            self.shell(service, f"group=$(</tmp/{mark}); kill -- -$group; {gone}; rm /tmp/{mark}")

@@ -20,7 +20,7 @@ from lab.kafka.connection import ATTEMPT_S, REQUEST_S, ClusterError, Connection,
 from lab.kafka.values import Layout, Offsets, Place, Topic, TopicConfig
 from lab.wait import TOPIC_APPEARS_S, NotYet, wait_until
 
-_KNOWN_S: Final = 5.0
+_KNOWN_S: Final = 30.0
 _TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as brokers have it
 _ANSWERS: Final = 3  # in a row, of brokers that know of a change
 
@@ -184,7 +184,9 @@ class Topics(Connection):
             for error in failures.values():
                 raise error
 
-    def _wait_until_all_agree(self, otherwise: Callable[[], str], what: str) -> None:
+    def _wait_until_all_agree(
+        self, otherwise: Callable[[], str], what: str, *, timeout_s: float = TOPIC_APPEARS_S
+    ) -> None:
         """Each question may go to another broker, and each broker learns of a change in its own time.
 
         `otherwise` is what the broker that was asked says instead, or nothing.
@@ -199,7 +201,7 @@ class Topics(Connection):
             agreed = before + 1
             return agreed >= _ANSWERS or NotYet("not all brokers know it")
 
-        wait_until(observe, timeout_s=TOPIC_APPEARS_S, what=what, transient=(ClusterError,), pause_s=0.02)
+        wait_until(observe, timeout_s=timeout_s, what=what, transient=(ClusterError,), pause_s=0.02)
 
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """Delete what lies before an offset of each partition, as retention does when it passes."""
@@ -209,10 +211,11 @@ class Topics(Connection):
                 future.result()
 
     def wait_for_topic(self, topic: str, *, timeout_s: float = TOPIC_APPEARS_S) -> None:
-        wait_until(
-            lambda: True if self.has_topic(topic) else NotYet("not in the topic list"),
+        """Until the cluster's brokers know it."""
+        self._wait_until_all_agree(
+            lambda: "" if self.has_topic(topic) else "not in the topic list",
+            f'topic "{topic}" in cluster "{self.alias}"',
             timeout_s=timeout_s,
-            what=f'topic "{topic}" in cluster "{self.alias}"',
         )
 
     def wait_for_records(self, topic: str, *, at_least: int, timeout_s: float) -> int:

@@ -23,7 +23,7 @@ from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Severity
 from lab.mm2_problems import problems
 from lab.spark import topic_frame
-from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
+from lab.wait import CLUSTER_ANSWERS_S, CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import HEADER, Plan, produce
 from scenarios.diagnosing import Doctor
 
@@ -310,6 +310,11 @@ def test_15_what_is_still_wrong_has_a_name(lab: Lab) -> None:
     """
     doctor = Doctor(lab)
     found = doctor.says("header_converter")
-    assert doctor.findings() == [found]
+    wait_until(
+        lambda: doctor.findings() == [found] or NotYet("more"),
+        timeout_s=CLUSTER_ANSWERS_S,
+        what="nothing else",
+        pause_s=1.0,
+    )
     doctor.carry_out(found)
     doctor.says_nothing()

@@ -41,7 +41,8 @@ Made = dict[tuple[str, str], int]
 
 def command(lab: Lab, *arguments: str) -> Done:
     done = lab_command(*arguments, "--name", lab.name)
-    assert done.code == 0, done.err
+    if done.code:  # of one that did not answer at once, whoever looks again and again hears more
+        raise ClusterError(f"lab {' '.join(arguments)}: {done.err or done.out}")
     return done
 
 
