@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lab.flow import Flow
-from lab.kafka import Offsets
+from lab.kafka import ClusterError, Offsets
 from lab.lag import LagWatcher, Mirrored
 from lab.wait import NotYet, TimedOut, wait_until
 
@@ -61,7 +61,12 @@ def wait_for_target(
     mirrored = [Mirrored(topic=flow.topic, remote=flow.remote)]
     with watcher(flow.source, flow.target, mirrored, isolation=flow.connector.isolation) as watched:
         try:
-            wait_until(observe, timeout_s=timeout_s, what=f'topic "{flow.remote}" caught up')
+            wait_until(
+                observe,
+                timeout_s=timeout_s,
+                what=f'topic "{flow.remote}" caught up',
+                transient=(ClusterError,),
+            )
         except TimedOut:
             say(f"not caught up in {timeout_s:g} s; judged as it is")
     return samples

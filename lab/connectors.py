@@ -1,6 +1,6 @@
 """MM2's connectors on a Connect cluster: judged, brought to what their files say, and waited for."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.connect import Connect
@@ -97,12 +97,13 @@ class Connectors:
         if before is not None and before.failure:
             self.connect.wait_until_news(before)
 
-    def wait(self, connector: Connector, *, changed: bool = False) -> Status:
+    def wait(self, connector: Connector, *, changed: Collection[str] = ()) -> Status:
         """Until it and its tasks run; without tasks where MM2 has nothing to do for it."""
         return self.connect.wait_until_runs(
             connector.name,
             idle=self.why_idle(connector) is not None,
             config=connector.config if changed else None,
+            changed=changed,
         )
 
     def restart(self, name: str) -> None:

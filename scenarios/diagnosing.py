@@ -68,7 +68,7 @@ def send(lab: Lab, topic: str, value: bytes = b"record", **producer: object) -> 
     """One more record; how many there are now."""
     client = lab.source.producer(**producer)
     client.produce(topic, value=value, headers={"binary": b"\x00\xff"})
-    assert client.flush(30) == 0
+    assert client.flush(RECORDS_ARRIVE_S) == 0
     return sum(offsets.end for offsets in lab.source.offsets(topic).values())
 
 

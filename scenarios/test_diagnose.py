@@ -12,6 +12,7 @@ import pytest
 
 from lab import engine
 from lab.harness import Lab, Wish
+from lab.kafka import ClusterError
 from lab.mm2 import BYTES_CONVERTER
 from lab.run import Run
 from lab.wait import FORGOTTEN_S, RECORDS_ARRIVE_S, NotYet, every, wait_until
@@ -68,6 +69,7 @@ def test_more_replicas_than_brokers(lab: Lab, topic: str, doctor: Doctor) -> Non
     lab.source.wait_for_topic(OFFSET_SYNCS)
     assert cleanup(lab) == "delete"
     lab.connect.stop(SOURCE)
+    lab.connect.wait_until_state(SOURCE, "STOPPED")
     lab.source.delete_topics(OFFSET_SYNCS)
     lab.connect.resume(SOURCE)
     doctor.carry_out(found)
@@ -130,10 +132,14 @@ def test_topic_for_topics_mirrors_everything(lab: Lab, topic: str, doctor: Docto
     assert "takes all topics" in found.what
     doctor.carry_out(found)
     flows(lab, topic, topic)
-    before = there(lab, other)
-    send(lab, other)
-    flows(lab, topic, topic)
-    assert there(lab, other) == before
+
+    def ignored() -> bool | NotYet:  # a task that is being replaced may take one more record along
+        before = there(lab, other)
+        send(lab, other)
+        flows(lab, topic, topic)
+        return there(lab, other) == before or NotYet("mirrored")
+
+    wait_until(ignored, timeout_s=RECORDS_ARRIVE_S, what=f"{other} left out")
     doctor.says_nothing()
 
     lab.deploy(connector.with_overrides({"topics.whitelist": topic}))
@@ -178,21 +184,34 @@ def test_a_group_that_reads_on_both_sides(lab: Lab, topic: str, doctor: Doctor, 
         lab.target.create_topic(read)
     with closing(lab.source.consumer(**settings)) as at_source:
         at_source.subscribe([topic])
-        assert len(at_source.consume(5, 30)) == 5
+        assert len(at_source.consume(5, RECORDS_ARRIVE_S)) == 5
         at_source.commit(asynchronous=False)
         seconds = {
             f"{what}.interval.seconds": "1"
             for what in ("sync.group.offsets", "emit.checkpoints", "refresh.groups")
         }
         lab.deploy(lab.connector(CHECKPOINT, **{"sync.group.offsets.enabled": "true", **seconds}))
-        wait_until(lambda: synced(lab, topic) or NotYet("nothing"), timeout_s=60, what="offsets are synced")
+        wait_until(
+            lambda: synced(lab, topic) or NotYet("nothing"),
+            timeout_s=RECORDS_ARRIVE_S,
+            what="offsets are synced",
+            transient=(ClusterError,),
+        )
         before = synced(lab, topic)
         doctor.says_nothing()
 
         with closing(lab.target.consumer(**settings)) as at_target:
             at_target.subscribe([read])
-            at_target.poll(10)
-            assert len(at_source.consume(10, 30)) == 10
+
+            def joined() -> bool | NotYet:
+                at_target.poll(0.5)
+                state = lab.target.group_states().get(GROUP, "absent")
+                return state == "stable" or NotYet(state)
+
+            wait_until(
+                joined, timeout_s=RECORDS_ARRIVE_S, what="a member on the target", transient=(ClusterError,)
+            )
+            assert len(at_source.consume(10, RECORDS_ARRIVE_S)) == 10
             at_source.commit(asynchronous=False)
             found = doctor.says("group_active")
             for _ in every(1, for_s=5):
@@ -201,7 +220,10 @@ def test_a_group_that_reads_on_both_sides(lab: Lab, topic: str, doctor: Doctor, 
             assert GROUP in found.what
 
         wait_until(
-            lambda: synced(lab, topic) > before or NotYet(str(before)), timeout_s=60, what="the sync goes on"
+            lambda: synced(lab, topic) > before or NotYet(str(before)),
+            timeout_s=RECORDS_ARRIVE_S,
+            what="the sync goes on",
+            transient=(ClusterError,),
         )
         doctor.says_nothing()
     doctor.carry_out(found)

@@ -205,7 +205,12 @@ def wait_until_target_rests(failover: Failover) -> dict[str, dict[int, Offsets]]
             since, before = time.monotonic(), now
         return time.monotonic() - since > REST_S or NotYet("something came")
 
-    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="nothing more comes to the target")
+    wait_until(
+        observe,
+        timeout_s=RECORDS_ARRIVE_S,
+        what="nothing more comes to the target",
+        transient=(ClusterError,),
+    )
     return {topic: target.offsets(topic) for topic in topics}
 
 

@@ -30,7 +30,7 @@ from scenarios.traces import netfault, rules, traces
 
 pytestmark = pytest.mark.topology("resilience", lab="second")
 
-LIMIT_S = 40.0  # of which slow machines take half until the last fault is proved
+LIMIT_S = 60.0  # of which slow machines take half until the last fault is proved
 BACK_S = 60.0  # a broker's start, until it has all replicas again
 DECOY = "decoy-of-somebody-else"
 WORKER = "kafka-connect-1"

@@ -162,8 +162,12 @@ def test_a_commit_that_is_translated_to_the_same_place_has_no_checkpoint(lab: La
         move.start_sync()
         move.wait_until_synced()
         committed = move.committed(lab.source)
+        # What has a sync is translated to the very record, what comes after it to the next one.
+        known = syncs(lab)
         further = {
-            place: offset + 1 for place, offset in committed.items() if (*place, offset + 1) not in syncs(lab)
+            place: offset + 1
+            for place, offset in committed.items()
+            if {(*place, offset), (*place, offset + 1)}.isdisjoint(known)
         }
         assert further
         before = move.wait_until_synced()

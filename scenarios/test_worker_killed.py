@@ -17,16 +17,19 @@ from dataclasses import asdict, replace
 import pytest
 
 from lab.harness import Lab
+from lab.kafka import ClusterError
 from lab.producing import Producing
 from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan
+from scenarios.under_load import hold
 from scenarios.workers import follower, workers_with
 
 pytestmark = pytest.mark.topology("kraft-2x2")
 
 DEFAULT_S, TUNED_S, STILL_S = 300, 5, 30
+SERVED_S = 3.0  # until requests of a dead worker that were under way have been served
 WORKERS = ("kafka-connect-0", "kafka-connect-1")
 
 
@@ -89,6 +92,7 @@ class Stalled:
     def __init__(self, lab: Lab, topic: str) -> None:
         self._lab, self._topic = lab, topic
         self._since = time.monotonic()
+        hold(SERVED_S)
         self._ends = lab.target.offsets(topic)
 
     @property
@@ -103,4 +107,9 @@ class Stalled:
         def observe() -> float | NotYet:
             return NotYet(f"none in partitions {still}") if (still := self.still()) else self.seconds
 
-        return wait_until(observe, timeout_s=timeout_s, what=f'records flow in all of "{self._topic}"')
+        return wait_until(
+            observe,
+            timeout_s=timeout_s,
+            what=f'records flow in all of "{self._topic}"',
+            transient=(ClusterError,),
+        )

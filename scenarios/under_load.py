@@ -195,7 +195,7 @@ class UnderLoad:
                 observe,
                 timeout_s=RECOVERS_S,
                 what=f'"{self.remote}" has all that "{self.topic}" had when the fault was healed',
-                transient=(ClusterError, ConnectError),
+                transient=(ClusterError, ConnectError, TimedOut),
                 pause_s=0.2,
             )
         if self._healed_at is not None:

@@ -107,7 +107,7 @@ def carried_out(workers: Workers) -> Plan:
     mine = connectors(workers, Source(["orders"]))
     (plan,) = mine.plans([ORDERS])
     mine.carry_out(plan)
-    mine.wait(ORDERS, changed=bool(plan.changed))
+    mine.wait(ORDERS, changed=plan.changed)
     return plan
 
 
@@ -145,11 +145,12 @@ def test_a_stopped_connector_goes_on() -> None:
     assert workers.asked == ["PUT /orders/resume"]
 
 
-def test_tasks_that_still_have_the_old_config_are_waited_for() -> None:
-    workers = Workers("RUNNING", config={**ORDERS.config, "topics": "other"})
+@pytest.mark.parametrize("key", ["topics", "taken.away"])
+def test_tasks_that_still_have_the_old_config_are_waited_for(key: str) -> None:
+    workers = Workers("RUNNING", config={**ORDERS.config, key: "other"})
 
     with pytest.raises(TimedOut, match=r"last seen: tasks have an earlier config$"):
-        connectors(workers, Source(["orders"])).wait(ORDERS, changed=True)
+        connectors(workers, Source(["orders"])).wait(ORDERS, changed=(key,))
 
 
 def test_a_restart_is_of_the_connector_and_of_every_task() -> None:

@@ -203,7 +203,7 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
             rows.append((plan, None, "not waited for"))
             continue
         with console.step(steps, f"{connector.name} runs"):
-            running = lab.connectors.wait(connector, changed=bool(plan.changed))
+            running = lab.connectors.wait(connector, changed=plan.changed)
         note = "" if running.tasks else (lab.connectors.why_idle(connector) or "")
         rows.append((plan, running, note))
     data = [

@@ -1,7 +1,7 @@
 """Connect: the REST API, and waiting until the workers have done what they were asked for."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -136,7 +136,12 @@ class Connect(Api):
             )
 
     def wait_until_runs(
-        self, name: str, *, idle: bool = False, config: Mapping[str, str] | None = None
+        self,
+        name: str,
+        *,
+        idle: bool = False,
+        config: Mapping[str, str] | None = None,
+        changed: Collection[str] = (),
     ) -> Status:
         """Wait for the connector and all its tasks; a failed one ends the wait with its own error.
 
@@ -156,7 +161,7 @@ class Connect(Api):
                 return NotYet(f"{status}, of {len(given)} tasks")
             if config is None:
                 return status
-            if not _have(given, config):
+            if not _have(given, config, changed):
                 return NotYet("tasks have an earlier config")
             ran_since = ran_since or time.monotonic()
             return status if time.monotonic() - ran_since >= SETTLED_S else NotYet(str(status))
@@ -184,7 +189,9 @@ class Connect(Api):
         return status
 
 
-def _have(tasks: Sequence[Mapping[str, str]], config: Mapping[str, str]) -> bool:
+def _have(tasks: Sequence[Mapping[str, str]], config: Mapping[str, str], changed: Collection[str]) -> bool:
+    """Also without the keys that were taken away: all else stands in an earlier config too."""
+    gone = {key for key in changed if key not in config}
     # What a config provider fills in is not compared.
     wanted = {key: value for key, value in config.items() if "${" not in value}
-    return all(wanted.items() <= task.items() for task in tasks)
+    return all(wanted.items() <= task.items() and gone.isdisjoint(task) for task in tasks)
