@@ -69,7 +69,7 @@ def test_a_mistake_that_the_worker_accepts_is_named(
 
     assert judged(lab, file, "wrong") == [("error", key)]
     refused = mm2(lab, "deploy", file)
-    assert (refused.code, refused.err.partition(": ")[2].split(": ")[1]) == (1, key)
+    assert (refused.code, refused.err.partition(": ")[2].split(": ")[1]) == (2, key)
     assert lab.connect.names() == [deployed]
 
 
@@ -109,7 +109,7 @@ def test_a_change_of_what_is_deployed_is_refused_for_what_it_brings(lab: Lab, de
     before = lab.connect.config(deployed)
     for change, told in (("replication.facto=1", "replication.facto"), ("replication.factor=3", "more than")):
         done = mm2(lab, "set", deployed, change)
-        assert (done.code, told in done.err) == (1, True), done.err
+        assert (done.code, told in done.err) == (2, True), done.err
         assert lab.connect.config(deployed) == before
     assert mm2(lab, "set", deployed, "replication.factor=3", "--force").code == 0
     done = mm2(lab, "set", deployed, "sync.topic.configs.interval.seconds=7", "--json")
