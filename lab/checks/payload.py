@@ -35,7 +35,7 @@ class PayloadIntact:
         judged = counts["compared"] + counts["recomputed"]
         if counts["changed"]:
             null = counts["null_or_not"]
-            nulls = f"; for {null} of them one side has no value at all" if null else ""
+            nulls = f"; for {null:,} of them one side has no value at all" if null else ""
             return (
                 Outcome.FAIL,
                 f"{counts['changed']:,} of {judged:,} records have another key or value{nulls}",

@@ -54,7 +54,7 @@ class AllRead:
         if not counts["source_rows"] and counts["target_rows"] <= others:
             return Outcome.UNKNOWN, "nothing was read"
         told = f"{counts['source_rows']:,} and {counts['target_rows']:,} records were read, as expected"
-        return Outcome.PASS, f"{told}; {others} of them are of other sources" if others else told
+        return Outcome.PASS, f"{told}; {others:,} of them are of other sources" if others else told
 
     @staticmethod
     def _unread(side: str) -> Column:

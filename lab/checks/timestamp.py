@@ -39,5 +39,5 @@ class TimestampKept:
         if not compared:
             return Outcome.UNKNOWN, "no record is in both topics"
         stamped = counts["by_broker"]
-        by_broker = f"; {stamped} are stamped by the target, no earlier" if stamped else ""
-        return Outcome.PASS, f"{compared - stamped} records have the timestamp that they had{by_broker}"
+        by_broker = f"; {stamped:,} are stamped by the target, no earlier" if stamped else ""
+        return Outcome.PASS, f"{compared - stamped:,} records have the timestamp that they had{by_broker}"
