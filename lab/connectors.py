@@ -98,12 +98,15 @@ class Connectors:
             self.connect.wait_until_news(before)
 
     def wait(self, connector: Connector, *, changed: Collection[str] = ()) -> Status:
-        """Until it and its tasks run; without tasks where MM2 has nothing to do for it."""
+        """Until it and its tasks run; without tasks where MM2 has nothing to do for it.
+
+        Of keys that were changed some were taken away: all else may stand in the earlier config too.
+        """
+        keys = (*connector.config, *changed)
         return self.connect.wait_until_runs(
             connector.name,
             idle=self.why_idle(connector) is not None,
-            config=connector.config if changed else None,
-            changed=changed,
+            config={key: connector.config.get(key) for key in keys} if changed else None,
         )
 
     def restart(self, name: str) -> None:

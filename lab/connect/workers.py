@@ -1,7 +1,7 @@
 """Connect: the REST API, and waiting until the workers have done what they were asked for."""
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -136,17 +136,13 @@ class Connect(Api):
             )
 
     def wait_until_runs(
-        self,
-        name: str,
-        *,
-        idle: bool = False,
-        config: Mapping[str, str] | None = None,
-        changed: Collection[str] = (),
+        self, name: str, *, idle: bool = False, config: Mapping[str, str | None] | None = None
     ) -> Status:
         """Wait for the connector and all its tasks; a failed one ends the wait with its own error.
 
         With `idle` a connector without tasks will do. With `config` the tasks must have been given that,
-        and run for a while: after a change the old ones still stand there as RUNNING.
+        without the keys whose value is None, and run for a while: after a change the old ones still stand
+        there as RUNNING.
         """
         ran_since: float | None = None
 
@@ -161,7 +157,7 @@ class Connect(Api):
                 return NotYet(f"{status}, of {len(given)} tasks")
             if config is None:
                 return status
-            if not _have(given, config, changed):
+            if not _have(given, config):
                 return NotYet("tasks have an earlier config")
             ran_since = ran_since or time.monotonic()
             return status if time.monotonic() - ran_since >= SETTLED_S else NotYet(str(status))
@@ -189,9 +185,7 @@ class Connect(Api):
         return status
 
 
-def _have(tasks: Sequence[Mapping[str, str]], config: Mapping[str, str], changed: Collection[str]) -> bool:
-    """Also without the keys that were taken away: all else stands in an earlier config too."""
-    gone = {key for key in changed if key not in config}
+def _have(tasks: Sequence[Mapping[str, str]], config: Mapping[str, str | None]) -> bool:
     # What a config provider fills in is not compared.
-    wanted = {key: value for key, value in config.items() if "${" not in value}
-    return all(wanted.items() <= task.items() and gone.isdisjoint(task) for task in tasks)
+    wanted = {key: value for key, value in config.items() if value is None or "${" not in value}
+    return all(task.get(key) == value for task in tasks for key, value in wanted.items())
