@@ -126,6 +126,30 @@ def test_a_worker_that_never_answers_fails_the_lab(fake: Engine, monkeypatch: py
         Lab.up(WISH)
 
 
+def test_a_service_that_ended_after_compose_had_asked_it_fails_the_lab(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark has no health check: Compose is content with one that runs when it is looked at."""
+
+    def told(*services: tuple[str, str]) -> None:
+        boxes = [Container(id=s, project="lab-a", service=s, state=state, health="") for s, state in services]
+        fake.starting = lambda: monkeypatch.setattr(engine, "containers", lambda _: boxes)  # type: ignore[method-assign]
+
+    monkeypatch.setattr(engine, "inspect", lambda _: [])
+    monkeypatch.setattr(engine, "logs", lambda _: "")
+    told(("broker", "running"), ("spark", "running"), ("lab-a-fault", "exited"))
+    Lab.up(WISH)
+
+    monkeypatch.setattr(engine, "containers", lambda _: [])
+    told(("broker", "running"), ("spark", "exited"))
+    with pytest.raises(EngineError) as caught:
+        Lab.up(WISH)
+
+    assert caught.value.message == (
+        'lab "a" did not come up: spark ended soon after the start, see logs/spark.log'
+    )
+
+
 def test_bringing_down_removes_and_gives_ports_back(fake: Engine) -> None:
     Lab.up(WISH)
 
