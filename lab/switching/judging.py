@@ -127,7 +127,7 @@ class Switching:
     def _picked(
         reader: RangeReader, ranges: Mapping[Place, tuple[int, int]], *, one: bool
     ) -> dict[Place, Record]:
-        """The first record of each range, or the last."""
+        """The first record of each range, or the last; none of a range whose end was not reached in time."""
         picked: dict[Place, Record] = {}
 
         def take(place: Place, record: Record) -> bool:
@@ -135,9 +135,8 @@ class Switching:
             return not one
 
         wanted = {place: (start, stop) for place, (start, stop) in ranges.items() if start < stop}
-        if wanted:
-            reader.read(wanted, take, timeout_s=READ_S)
-        return picked
+        read = reader.read(wanted, take, timeout_s=READ_S) if wanted else {}
+        return {place: r for place, r in picked.items() if one or read[place] >= wanted[place][1]}
 
     # -- the same record on the target -------------------------------------------------------------
 
@@ -162,21 +161,23 @@ class Switching:
                 ranges[place] = (begin, downstream[place].end)
         equals: dict[Place, list[int]] = {place: [] for place in ranges}
         seen = dict.fromkeys(ranges, 0)
+        passed: set[Place] = set()  # where what came after the equal one is younger
 
         def take(place: Place, record: Record) -> bool:
             seen[place] += 1
             wanted = sought[place].record
             if equal(wanted, record):
                 equals[place].append(record.offset)
-            passed = not record.stamped_by_broker and younger(record, wanted)
-            return seen[place] < SEARCHED and not (equals[place] and passed)
+            if equals[place] and not record.stamped_by_broker and younger(record, wanted):
+                passed.add(place)
+            return seen[place] < SEARCHED and place not in passed
 
-        if ranges:
-            self._there.read(ranges, take, timeout_s=READ_S)
+        read = self._there.read(ranges, take, timeout_s=READ_S) if ranges else {}
         return {
             place: offsets[0] + (1 if sought[place].was_read else 0)
             for place, offsets in equals.items()
-            if len(offsets) == 1
+            # another that is equal may lie where nobody has looked
+            if len(offsets) == 1 and (place in passed or read[place] >= ranges[place][1])
         }
 
     def _sync(self, place: Place, upstream: int) -> OffsetSync | None:
@@ -222,7 +223,7 @@ class Switching:
             )
         sync = self._sync(standing.here, standing.committed)
         reason = (
-            "its last record is not on the target (yet), or equals others there"
+            "its last record is not on the target (yet), equals others there, or its search was cut short"
             if place in sought
             else "none of the records around its offset is left on the source"
         )

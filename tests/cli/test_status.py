@@ -29,10 +29,11 @@ MIRROR = Status(
 def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
     Engine(monkeypatch)
     box = Container(id="1", project="lab-a", service="broker", state="exited", health="")
-    monkeypatch.setattr(Lab, "containers", lambda _: [box])
     monkeypatch.setattr(Cluster, "topics", lambda *_, **__: [ORDERS])
     monkeypatch.setattr(Connect, "statuses", lambda _: [MIRROR])
-    return Lab.up(Wish(topology="basic-mirror", name="a"))
+    up = Lab.up(Wish(topology="basic-mirror", name="a"))
+    monkeypatch.setattr(Lab, "containers", lambda _: [box])
+    return up
 
 
 def gone(error: Exception, *, alias: str | None = None) -> Callable[..., Any]:

@@ -87,7 +87,10 @@ def test_what_is_not_mirrored_yet_is_bounded_by_the_sync_before_it(
     found = judged(TEN, TEN[:7], sync(0, 0), sync(4, 4), sync(9, 9), committed=8, starts_at=starts_at)
 
     assert (found.again, found.skipped, found.exact) == (again, skipped, False)
-    assert found.reason == "its last record is not on the target (yet), or equals others there"
+    assert (
+        found.reason
+        == "its last record is not on the target (yet), equals others there, or its search was cut short"
+    )
 
 
 def test_syncs_from_before_mm2_went_back_are_of_no_use() -> None:
@@ -105,6 +108,35 @@ def test_equal_records_are_not_told_apart() -> None:
 
     assert not judged(same, same, sync(0, 0), committed=3, starts_at=2).exact
     assert judged(same, same, committed=3, starts_at=2).again is None
+
+
+def cut_short(source: Records, target: Records, *, here: int = 10**9, there: int = 10**9) -> Switch:
+    """A group at 6 of both, judged by readings that end after so many records."""
+    clusters = Lists(t=source), Lists(**{"a.t": target})
+    clusters[0].most, clusters[1].most = here, there
+    on_source, on_target = (cast(Cluster, cluster) for cluster in clusters)
+    standing = Standing(topic="t", remote="a.t", partition=0, committed=6, starts_at=6)
+    to_judge = Switching(on_source, on_target, [sync(0, 0)], reader=lambda cluster, _: cast(Any, cluster))
+    return to_judge.judge([standing])[0]
+
+
+EXACTLY_THERE = Switch(again=0, skipped=0, exact=True)
+
+
+def test_the_last_record_of_a_reading_that_was_cut_short_is_not_the_groups_last() -> None:
+    """It would count from record 3. The next one, which the group has not read, tells as well."""
+    assert cut_short(TEN, TEN) == EXACTLY_THERE
+    assert cut_short(TEN, TEN, here=4) == EXACTLY_THERE
+
+
+def test_a_search_that_was_cut_short_may_have_missed_another_that_is_equal() -> None:
+    stamped = records(*range(10), stamped=True)  # no time of these tells that all others are younger
+
+    assert cut_short(TEN, stamped) == EXACTLY_THERE
+    found = cut_short(TEN, stamped, there=8)
+    assert (found.again, found.skipped, found.exact) == (6, 6, False)
+    assert found.reason.endswith("or its search was cut short")
+    assert cut_short(TEN, TEN, there=8) == EXACTLY_THERE
 
 
 def test_a_source_that_is_empty_now_tells_nothing() -> None:
