@@ -1,10 +1,11 @@
 """How the lab talks: steps and errors to stderr, results to stdout, as text or as one JSON object."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from typing import Any, Final
 
@@ -66,14 +67,18 @@ def step(steps: Steps, name: str) -> Iterator[Callable[[str], None]]:
 
 
 def show(data: Any, *, as_json: bool, text: Callable[[], None], error: LabError | None = None) -> None:
-    """A command's result: `data` for programs, `text` for people; then the error that it ends with."""
+    """A command's result: `data` for programs, `text` for people; then the error that it ends with.
+
+    Also when its reader has gone, as in `lab verify orders | head -1`: how it ends is part of the result.
+    """
     if not as_json:
-        text()
+        with suppress(SystemExit):  # Rich's own end then
+            text()
         if error is not None:
             raise error
         return
     body = data if error is None else {**data, **_told(error)}
-    sys.stdout.write(json.dumps(body, indent=2, default=_plain) + "\n")
+    raw(json.dumps(body, indent=2, default=_plain) + "\n")
     if error is not None:  # the one object has it all
         raise typer.Exit(error.exit_code)
 
@@ -107,7 +112,11 @@ def line(text: str) -> None:
 
 def raw(text: str) -> None:
     """A document for another program: as it is, whatever the terminal."""
-    sys.stdout.write(text)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # or Python would say so at its end, and give a code of its own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def remark(text: str) -> None:
@@ -123,7 +132,7 @@ def suggest(command: str, why: str) -> None:
 def complain(error: LabError, *, as_json: bool) -> None:
     """Two lines: what, and what to do."""
     if as_json:
-        sys.stdout.write(json.dumps(_told(error), indent=2) + "\n")
+        raw(json.dumps(_told(error), indent=2) + "\n")
         return
     talk.print(f"[red]error:[/red] {escape(error.message)}", soft_wrap=True)
     if error.hint:

@@ -1,6 +1,9 @@
 """Results go to stdout, talk to stderr; a step is one line, and nothing is taken for markup."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +27,37 @@ def test_results_are_one_object_with_whatever_they_hold(capsys: Captured) -> Non
     out, err = capsys.readouterr()
     assert json.loads(out) == {"thing": {"name": "[a]", "path": "/b"}}
     assert err == ""
+
+
+_A_LONG_RESULT = """
+import sys
+import typer
+from lab.cli import console
+from lab.errors import LabError
+
+lines = ["a line of many"] * {lines}
+text = lambda: [console.line(line) for line in lines]
+try:
+    console.show({{"lines": lines}}, as_json={as_json}, text=text, error=LabError("no"))
+except (LabError, typer.Exit) as error:
+    sys.exit(10 + error.exit_code)
+"""
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("lines", [1, 10_000])
+def test_how_a_command_ends_does_not_depend_on_its_reader(as_json: bool, lines: int) -> None:
+    """With `set -o pipefail`, `lab verify orders | head -1` must fail when the verdict does."""
+    script = [sys.executable, "-c", _A_LONG_RESULT.format(as_json=as_json, lines=lines)]
+    reading = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (reading.returncode, reading.stderr) == (11, "")
+    assert reading.stdout.count("a line of many") == lines
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    gone = subprocess.run(script, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (gone.returncode, gone.stderr) == (11, "")
 
 
 def test_a_table_aligns_numbers_and_shows_brackets(capsys: Captured) -> None:
