@@ -262,6 +262,8 @@ def _translated(what: str) -> Iterator[None]:
     except DockerException as error:
         told = [line for line in (error.stderr or "").splitlines() if line.strip()]
         raise EngineError(f"{what} failed: {_last(told)}") from error
+    except OSError as error:  # as on a host that can start no more processes
+        raise EngineError(f"{what} failed: {error.strerror or error}", 'see "lab doctor"') from error
 
 
 def inspect(ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -279,4 +281,6 @@ def logs(container: str) -> str:
         errors="replace",
         check=False,
     )
+    if done.returncode:  # what the client says then is no line of the container's
+        raise EngineError(f"docker logs failed: {_last(done.stdout.splitlines())}", output=done.stdout)
     return done.stdout

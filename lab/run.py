@@ -109,8 +109,12 @@ class Run:
                 "outcome": "ok" if error is None else f"{type(error).__name__}: {error}",
                 "note": step.note,
             }
-            with (self.path / "steps.jsonl").open("a") as steps:
-                steps.write(json.dumps(line) + "\n")
+            try:
+                with (self.path / "steps.jsonl").open("a") as steps:
+                    steps.write(json.dumps(line) + "\n")
+            except OSError:  # a full disk must not hide why the step failed, which it may be itself
+                if error is None:
+                    raise
 
     def save(self, name: str, content: str | bytes | dict[str, Any] | list[Any]) -> Path:
         """Write one piece of evidence; mappings and lists as indented JSON."""

@@ -107,6 +107,27 @@ def test_an_image_that_does_not_start_is_an_error(scripted: Script) -> None:
         engine.run_once("x", stdin="")
 
 
+def test_what_the_client_says_is_no_line_of_a_containers_log(scripted: Script) -> None:
+    scripted(
+        '[ "$3" = there ] || { echo "Error: No such container: $3" >&2; exit 1; }; echo out; echo err >&2'
+    )
+
+    assert engine.logs("there") == "out\nerr\n"
+    with pytest.raises(EngineError, match=r"^docker logs failed: Error: No such container: gone$"):
+        engine.logs("gone")
+
+
+def test_a_client_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("subprocess.Popen.__init__", no_more)
+    monkeypatch.setattr("subprocess.Popen.__del__", lambda _: None)
+
+    with pytest.raises(EngineError, match=r"^docker ps failed: Resource temporarily unavailable$"):
+        engine.containers()
+
+
 def test_removal_is_by_label_and_counts(scripted: Script) -> None:
     noted = scripted(
         """case "$1 $2" in

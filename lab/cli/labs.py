@@ -172,7 +172,8 @@ def logs(
             f'service "{service}" of lab "{lab.name}" has no container', '"lab status" shows what runs'
         )
     written = engine.logs(box.id)
-    console.show({"service": service, "log": written.splitlines()}, as_json=json, text=lambda: print(written))  # noqa: T201
+    data = {"service": service, "log": written.splitlines()}
+    console.show(data, as_json=json, text=lambda: console.raw(written))
 
 
 def exec_(

@@ -68,7 +68,7 @@ class Filling:
             complaints = _complaints(self.box) - self.before
             now = ", ".join(map(str, containers.look((self.box.id,))))
             told = f"0 bytes free; {now}, which complained {complaints} times"
-            return told if complaints else NotYet(told)
+            return told if complaints > 0 else NotYet(told)
 
         return wait_until(
             observe, timeout_s=FAULT_SHOWS_S, what=f"{self.box.service} finds its disk full", pause_s=0.5

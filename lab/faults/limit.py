@@ -6,6 +6,7 @@ journal. It ends by itself when that says "healed", and when the file is gone wi
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -55,17 +56,21 @@ class Limit:
 def keep(entry: Entry, limit_s: float) -> str | None:
     """Look until the fault is healed or gone, or heal it when the time is up; what proved it then.
 
-    An engine that is gone for hours may come back, and the fault with it: there is no last try.
+    An engine that is gone for hours may come back, and the fault with it: there is no last try. Nor does
+    any other error end this, as of a host that is short of memory, or whose disk is full.
     """
     for _ in every(_LOOKS_EVERY_S, for_s=limit_s):
-        if not entry.is_open:
-            return None
+        with suppress(OSError):
+            if not entry.is_open:
+                return None
     told = ""
     for _ in every(_TRIES_EVERY_S):
         try:
             return entry.heal(WHO)
-        except LabError as error:
-            if error.message != told:
-                entry.write("not healed", why=error.message, who=WHO)
-            told = error.message
+        except Exception as error:  # noqa: BLE001 - whatever it is, the fault is still in force
+            why = error.message if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+            if why != told:
+                with suppress(OSError):
+                    entry.write("not healed", why=why, who=WHO)
+            told = why
     return None

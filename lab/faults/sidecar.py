@@ -36,7 +36,10 @@ class Sidecar:
         engine.docker("run", "--detach", "--name", self.name, *self._options, *argv)
 
         def observe() -> bool | NotYet:
-            told = engine.logs(self.name).strip()
+            try:
+                told = engine.logs(self.name).strip()
+            except EngineError as error:
+                raise FaultNotObserved(f'sidecar "{self.name}" is gone: {error.message}') from error
             if says in told:
                 return True
             if not self.running:

@@ -60,18 +60,22 @@ def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, kee
     left = f'what is there of it was kept: "lab status --name {name}", "lab down --name {name}"'
     with uninterruptible():
         if isinstance(error, EngineError) and error.output:
-            run.save("engine.log", error.output)
+            with _noting(run, "engine.log"):
+                run.save("engine.log", error.output)
         if lab is not None:
-            save_evidence(lab, run)
+            with _noting(run, "evidence"):
+                save_evidence(lab, run)
         if not keep:
             left = f'not all of it could be removed: "lab down --name {name}"'
             with _noting(run, "bring-down"), run.step("bring down"):
                 _remove(name)
                 left = "nothing is left of it"
     if isinstance(error, KeyboardInterrupt):
-        run.close("interrupted")
+        with suppress(OSError):
+            run.close("interrupted")
         return Interrupted(f'starting lab "{name}" was interrupted', left)
-    run.close(f"failed: {error}")
+    with suppress(OSError):
+        run.close(f"failed: {error}")
     if isinstance(error, LabError) and not isinstance(error, HostNotReady | BadInput):
         return type(error)(
             f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}; {left}"

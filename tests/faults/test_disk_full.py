@@ -32,7 +32,7 @@ def test_it_is_full_when_nothing_is_free_and_the_broker_says_so(lab: FakeLab, fa
     assert act.what == "disk full of kafka-target-3"
 
 
-@pytest.mark.parametrize(("free", "log"), [("7", COMPLAINT * 2), ("0", COMPLAINT)])
+@pytest.mark.parametrize(("free", "log"), [("7", COMPLAINT * 2), ("0", COMPLAINT), ("0", "a new log")])
 def test_bytes_left_or_an_earlier_complaint_prove_nothing(
     lab: FakeLab, fake_engine: Engine, monkeypatch: pytest.MonkeyPatch, free: str, log: str
 ) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,30 @@ def test_healing_is_tried_again(entry: Entry, monkeypatch: pytest.MonkeyPatch) -
 
     assert keep(entry, 0.02) == "nothing to undo: a test"
     assert [event["event"] for event in entry.events()] == ["opened", "not healed", "healed"]
+
+
+def test_no_kind_of_error_ends_it(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a host that can start no process, and whose disk does not even take why."""
+    answers: Iterator[Exception | None] = iter([BlockingIOError(11, "try again"), KeyError("State"), None])
+    heal, write = Entry.heal, Entry.write
+
+    def sometimes(self: Entry, who: str) -> str | None:
+        if (error := next(answers)) is not None:
+            raise error
+        return heal(self, who)
+
+    def full(self: Entry, event: str, **said: Any) -> None:
+        if "try again" in said.get("why", ""):
+            raise OSError(28, "no space left")
+        write(self, event, **said)
+
+    monkeypatch.setattr(Entry, "heal", sometimes)
+    monkeypatch.setattr(Entry, "write", full)
+    monkeypatch.setattr(limit, "_TRIES_EVERY_S", 0.01)
+    monkeypatch.setattr(limit, "_LOOKS_EVERY_S", 0.01)
+
+    assert keep(entry, 0.02) == "nothing to undo: a test"
+    assert [event.get("why") for event in entry.events()] == [None, "KeyError: 'State'", None]
 
 
 def test_there_is_no_last_try(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:

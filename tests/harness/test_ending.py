@@ -1,6 +1,7 @@
 """A lab that goes away, or does not come up, leaves its evidence and nothing else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,27 @@ def test_a_lab_that_fails_leaves_its_evidence_and_nothing_else(fake: Engine) -> 
     assert {path.name for path in run.iterdir()} >= {
         *("run.json", "steps.jsonl", "containers.json", "compose.yaml", "connectors.json.missing")
     }
+
+
+def test_a_disk_that_takes_no_evidence_hides_nothing_and_keeps_nothing(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        run = the_run()
+        shutil.rmtree(run)
+        run.write_text("a file, in which nothing can be written")
+
+    monkeypatch.setattr(fake, "starting", full)
+    fake.fails = EngineError("docker up failed: no space left", output="all of it")
+
+    with pytest.raises(EngineError) as caught:
+        Lab.up(WISH)
+
+    assert caught.value.message == 'lab "a" did not come up: docker up failed: no space left'
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith("; nothing is left of it")
+    assert fake.removed == ["lab-a"]
+    assert leases.names() == []
 
 
 def test_a_lab_that_fails_is_kept_when_asked_for(fake: Engine) -> None:
