@@ -1,8 +1,9 @@
 """The containers of services as faults see them: what state they are in, and how they are started again."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 from lab import engine
 from lab.engine import EngineError
@@ -11,6 +12,8 @@ from lab.faults.fault import Ground
 from lab.faults.inverse import Inverse
 from lab.faults.victims import Victim
 from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
+
+_STAYS_S: Final = 3.0  # a program that cannot start has ended by then
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,17 +26,22 @@ class Box:
     paused: bool
     exit_code: int
     started_at: str
+    ran_s: float  # since its last start
     health: str  # "" when nothing checks it
     addresses: tuple[str, ...]  # in the lab's networks
 
     @property
     def ready(self) -> bool:
-        return self.running and not self.paused and self.health in ("healthy", "")
+        """Where nothing checks a service, that it runs says little before it has run for a while."""
+        well = self.health == "healthy" or (self.health == "" and self.ran_s >= _STAYS_S)
+        return self.running and not self.paused and well
 
     def __str__(self) -> str:
         if not self.running:
             return f"{self.service} ended with {self.exit_code}"
-        return f"{self.service} {'paused' if self.paused else self.health or 'running'}"
+        if self.paused:
+            return f"{self.service} paused"
+        return f"{self.service} {self.health or f'running for {self.ran_s:.0f} s'}"
 
 
 def look(ids: tuple[str, ...]) -> list[Box]:
@@ -63,6 +71,7 @@ def _box(found: dict[str, Any]) -> Box:
         paused=state["Paused"],
         exit_code=state["ExitCode"],
         started_at=state["StartedAt"],
+        ran_s=(datetime.now(UTC) - datetime.fromisoformat(state["StartedAt"])).total_seconds(),
         health=(state.get("Health") or {}).get("Status", ""),
         addresses=tuple(n["IPAddress"] for n in networks.values() if n.get("IPAddress")),
     )

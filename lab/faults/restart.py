@@ -52,4 +52,6 @@ class Restarting:
             seen = now.get(box.id)
             if seen is None or seen.started_at == box.started_at:
                 raise FaultNotObserved(f'service "{box.service}" was not restarted', "who else is at work?")
+            if not seen.running:
+                raise FaultNotObserved(f'service "{box.service}" was started again, and ended: {seen}')
         return ", ".join(f"{box.service} started at {now[box.id].started_at}" for box in self.boxes)

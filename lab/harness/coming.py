@@ -58,17 +58,8 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
             clients = meanwhile.submit(lab.make_clients)
             lab.project.up(timeout_s=timeout_s, on_line=on_line)
             clients.result()
-        _require_running(lab)
         if not lab.topology.roles.external:
             step.note = f"Kafka {lab.kafka_version}"
-
-
-def _require_running(lab: Parts) -> None:
-    """Compose asks a service without a health check once, which may be a moment before it ends."""
-    boxes = [box for box in lab.containers() if box.service in lab.topology.services]
-    if ended := [box.service for box in boxes if box.state in ("exited", "dead")]:
-        logs = ", ".join(f"logs/{service}.log" for service in ended)
-        raise EngineError(f"{', '.join(ended)} ended soon after the start, see {logs}")
 
 
 def restart(lab: Parts, run: Run, services: Sequence[str], timeout_s: float) -> None:
@@ -114,3 +105,11 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
         hint=f'"lab logs {lab.topology.mirror_makers[0]} --name {lab.name}" tells why',
         pause_s=0.5,
     )
+
+
+def require_running(lab: Parts) -> None:
+    """Compose asks a service without a health check once, which may be a moment before it ends."""
+    boxes = [box for box in lab.containers() if box.service in lab.topology.services]
+    if ended := [box.service for box in boxes if box.state in ("exited", "dead")]:
+        logs = ", ".join(f"logs/{service}.log" for service in ended)
+        raise EngineError(f"{', '.join(ended)} ended soon after the start, see {logs}")

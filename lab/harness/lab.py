@@ -94,6 +94,7 @@ class Lab(Parts):
                     if ran:
                         coming.restart(lab, run, renewed, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
+                coming.require_running(lab)
                 run.close("up", ports=dict(lab.ports))
             except BaseException as error:
                 # what was there before may hold records that somebody wants, however this ended

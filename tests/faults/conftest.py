@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -24,13 +25,15 @@ class Box:
     service: str
     state: str = "running"  # or paused, exited
     exit_code: int = 0
-    starts: int = 1
+    started_at: str = "2026-01-01T00:00:01Z"
     address: str = "10.0.0.1"
     mounts: list[dict[str, Any]] = field(default_factory=list)
     log: str = ""
     rules: list[str] = field(default_factory=list)
+    checked: bool = True  # by a health check
 
     def inspected(self, id_: str) -> dict[str, Any]:
+        health = {"Health": {"Status": "healthy" if self.state == "running" else "unhealthy"}}
         return {
             "Id": id_,
             "Name": f"/{id_}",
@@ -39,8 +42,8 @@ class Box:
                 "Running": self.state in ("running", "paused"),
                 "Paused": self.state == "paused",
                 "ExitCode": self.exit_code,
-                "StartedAt": f"start {self.starts}",
-                "Health": {"Status": "healthy" if self.state == "running" else "unhealthy"},
+                "StartedAt": self.started_at,
+                **(health if self.checked else {}),
             },
             "NetworkSettings": {"Networks": {"default": {"IPAddress": self.address}}},
             "Mounts": self.mounts,
@@ -83,7 +86,7 @@ class Engine:
         elif command == "stop":
             box.state, box.exit_code = "exited", 143
         elif command == "start":
-            box.state, box.starts = "running", box.starts + 1
+            box.state, box.started_at = "running", datetime.now(UTC).isoformat()
         elif command in ("pause", "unpause"):
             box.state = "paused" if command == "pause" else "running"
         elif command == "rm":

@@ -1,9 +1,12 @@
 """A kill is proved by how the process ended, and undone by starting it again."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from lab.errors import BadInput
-from lab.faults import Brokers, FaultNotObserved, Kill, Service
+from lab.faults import Brokers, FaultNotObserved, Kill, Service, containers
+from lab.wait import TimedOut
 from tests.faults.conftest import MARK, Engine, FakeLab
 
 KILL = Kill(victim=Service("kafka-source-1"))
@@ -35,6 +38,22 @@ def test_a_kill_that_does_nothing_is_not_proved(lab: FakeLab, fake_engine: Engin
 
     with pytest.raises(FaultNotObserved, match=r'^service "kafka-source-1" runs: kafka-source-1 healthy$'):
         act.prove()
+
+
+def test_what_nothing_checks_is_whole_again_when_it_has_run_for_a_while(
+    lab: FakeLab, fake_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containers, "SERVICES_HEALTHY_S", 0.05)
+    box = fake_engine.boxes["kafka-source-1"]
+    box.checked = False
+    act = KILL.check(lab, MARK)
+    act.inject()
+    act.inverse.undo()
+
+    with pytest.raises(TimedOut, match="the services that were hit are healthy again"):
+        act.inverse.prove()
+    box.started_at = (datetime.now(UTC) - timedelta(seconds=4)).isoformat()
+    assert act.inverse.prove() == "kafka-source-1 running for 4 s"
 
 
 def test_a_service_that_was_started_again_is_not_killed_any_more(lab: FakeLab, fake_engine: Engine) -> None:
