@@ -221,9 +221,9 @@ def test_offsets_that_nobody_tells_are_an_error(
 
 
 class Deleting:
-    """A cluster's brokers, some of which go on to list for a while what was deleted."""
+    """A cluster's brokers, some of which go on to list for a while what was deleted: by topic its id."""
 
-    def __init__(self, *listings: list[str], failed: str = "") -> None:
+    def __init__(self, *listings: dict[str, str], failed: str = "") -> None:
         self._listings, self._failed, self.listed = listings, failed, 0
 
     def delete_topics(self, topics: list[str], **_: object) -> dict[str, Any]:
@@ -231,29 +231,44 @@ class Deleting:
         errors = {topic: error if topic == self._failed else None for topic in topics}
         return {topic: SimpleNamespace(exception=partial(errors.get, topic)) for topic in topics}
 
-    def topic_names(self) -> list[str]:
+    def describe_topics(self, topics: Any, **_: object) -> dict[str, Any]:
         self.listed += 1
-        return self._listings[min(self.listed, len(self._listings)) - 1]
+        listed = self._listings[min(self.listed, len(self._listings)) - 1]
+
+        def described(topic: str) -> SimpleNamespace:
+            if topic not in listed:
+                raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            return SimpleNamespace(topic_id=listed[topic])
+
+        return {topic: SimpleNamespace(result=partial(described, topic)) for topic in topics.topic_names}
 
 
 def deleting(monkeypatch: pytest.MonkeyPatch, brokers: Deleting, *topics: str) -> None:
     cluster = Cluster("source", "127.0.0.1:1")
     monkeypatch.setitem(vars(cluster), "_admin", brokers)
-    monkeypatch.setattr(cluster, "topic_names", brokers.topic_names)
     cluster.delete_topics(*topics)
 
 
 def test_topics_are_deleted_when_no_broker_lists_them_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question may go to another broker: one that knows them no more is not enough."""
-    brokers = Deleting(["a", "b", "c"], ["c"], ["b", "c"], ["c"])
+    both = {"a": "1", "b": "2", "c": "3"}
+    brokers = Deleting(both, both, {"c": "3"}, {"b": "2", "c": "3"}, {"c": "3"})
 
     deleting(monkeypatch, brokers, "a", "b")
 
-    assert brokers.listed == 3 + 3
+    assert brokers.listed == 1 + 3 + 3
+
+
+def test_a_topic_that_somebody_made_again_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Deleting({"a": "1"}, {"a": "1"}, {"a": "2"})
+
+    deleting(monkeypatch, brokers, "a")
+
+    assert brokers.listed == 1 + 1 + 3
 
 
 def test_a_topic_that_cannot_be_deleted_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    brokers = Deleting(["a", "b"], ["b"], failed="b")
+    brokers = Deleting({"a": "1", "b": "2"}, {"b": "2"}, failed="b")
 
     with pytest.raises(ClusterError, match=r'^deleting topics a, b in cluster "source" failed: '):
         deleting(monkeypatch, brokers, "a", "b")
@@ -265,7 +280,7 @@ def test_a_topic_that_stays_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "TOPIC_APPEARS_S", 0.2)
 
     with pytest.raises(TimedOut, match=r"topics a, b gone from cluster .*; last seen: of some broker: b$"):
-        deleting(monkeypatch, Deleting(["b", "c"]), "a", "b")
+        deleting(monkeypatch, Deleting({"b": "2", "c": "3"}), "a", "b")
 
 
 def _metadata(*, leader: int = 1, isrs: tuple[int, ...] = (1, 2)) -> SimpleNamespace:

@@ -167,26 +167,43 @@ class Topics(Connection):
             led = len(self.offsets(topic))
             return "" if led == partitions else f"{led} of {partitions} partitions"
 
-        self._wait_until_all_agree(missing, f'topic "{topic}" in cluster "{self.alias}"')
+        self._wait_until_all_agree(
+            missing, f'topic "{topic}" in cluster "{self.alias}"', timeout_s=TOPIC_APPEARS_S
+        )
 
     def delete_topics(self, *topics: str) -> None:
-        """Delete topics and wait until the cluster's brokers know them no more; all of them, if some fail."""
+        """Delete topics and wait until the cluster's brokers know them no more; all of them, if some fail.
+
+        One that somebody has made again since is another one, of the same name.
+        """
         if not topics:
             return
         with translated(f'deleting topics {", ".join(topics)} in cluster "{self.alias}"'):
+            ids = self._topic_ids(topics)
             answers = self._admin.delete_topics(list(topics), request_timeout=REQUEST_S)
             failures = {topic: error for topic, answer in answers.items() if (error := answer.exception())}
             deleted = answers.keys() - failures.keys()
             self._wait_until_all_agree(
-                lambda: ", ".join(deleted & set(self.topic_names())),
+                lambda: ", ".join(t for t, i in self._topic_ids(deleted).items() if i == ids.get(t, i)),
                 f'topics {", ".join(sorted(deleted))} gone from cluster "{self.alias}"',
+                timeout_s=TOPIC_APPEARS_S,
             )
             for error in failures.values():
                 raise error
 
-    def _wait_until_all_agree(
-        self, otherwise: Callable[[], str], what: str, *, timeout_s: float = TOPIC_APPEARS_S
-    ) -> None:
+    def _topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Of those that are there."""
+        answers = self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=REQUEST_S)
+        found = {}
+        for topic, answer in answers.items():
+            try:
+                found[topic] = str(answer.result().topic_id)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
+        return found
+
+    def _wait_until_all_agree(self, otherwise: Callable[[], str], what: str, *, timeout_s: float) -> None:
         """Each question may go to another broker, and each broker learns of a change in its own time.
 
         `otherwise` is what the broker that was asked says instead, or nothing.
