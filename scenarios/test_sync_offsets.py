@@ -27,7 +27,11 @@ from scenarios.under_load import hold
 pytestmark = pytest.mark.topology("basic-mirror")
 
 TOPIC, APP, LATE = "sync_offsets_orders", "switching-app", "switching-late"
-PARTITIONS, COUNT, READ = 3, 600, 450
+PARTITIONS, READ = 3, 450
+# 199 records in each partition: with an `offset.lag.max` of 10 the last of them has an offset sync at once, as
+# number 0, 11, 22 … of them. For any other the sync would come up to a minute later, and translate anew.
+PARTS = (150, 150, 150, 147)
+COUNT = sum(PARTS)
 SYNCED_S = 3.0  # in which a task that still runs would have written
 MM2S_OWN = {"sync.group.offsets.enabled": "true", "sync.group.offsets.interval.seconds": "1"}
 
@@ -103,11 +107,11 @@ def switching(lab: Lab) -> Switching:
     }
     checkpoints = Connector(name="sync-offsets-checkpoints", config={**shared, **own, **interval})
     lab.deploy(source)
-    for part in range(4):  # offset syncs come with time
-        plan = Plan(run=f"5witch{part}", records=COUNT // 4)
+    for part, count in enumerate(PARTS):  # offset syncs come with time
+        plan = Plan(run=f"5witch{part}", records=count)
         with Producing(lab.source, TOPIC, plan, lab.run.path / f"part-{part}") as producing:
             producing.wait()
-        so_far = (part + 1) * COUNT // 4
+        so_far = sum(PARTS[: part + 1])
         lab.target.wait_for_records(source.remote_topic(TOPIC), at_least=so_far, timeout_s=RECORDS_ARRIVE_S)
     read = consume(lab, "broker", "broker:29092", TOPIC, APP, READ)
     assert len(set(read)) == READ
