@@ -103,11 +103,11 @@ class Connectors:
         Of keys that were changed some were taken away: all else may stand in the earlier config too.
         """
         keys = (*connector.config, *changed)
-        return self.connect.wait_until_runs(
-            connector.name,
-            idle=self.why_idle(connector) is not None,
-            config={key: connector.config.get(key) for key in keys} if changed else None,
-        )
+        return self._runs(connector, {key: connector.config.get(key) for key in keys} if changed else None)
+
+    def _runs(self, connector: Connector, config: Mapping[str, str | None] | None) -> Status:
+        idle = self.why_idle(connector) is not None
+        return self.connect.wait_until_runs(connector.name, idle=idle, config=config)
 
     def restart(self, name: str) -> None:
         """The connector and then each of its tasks, failed or not; `wait` then waits until they run."""
@@ -118,8 +118,8 @@ class Connectors:
             self.connect.wait_until_news(before)
 
     def wait_for(self, name: str) -> Status:
-        """`wait` for one with the config that it has."""
-        return self.wait(Connector(name=name, config=self.connect.config(name)))
+        """As `wait`, with the config that it has; for a while, since RUNNING may be from before."""
+        return self._runs(Connector(name=name, config=self.connect.config(name)), {})
 
     def why_idle(self, connector: Connector) -> str | None:
         """Why MM2 gives this connector no task at present, if it gives it none."""

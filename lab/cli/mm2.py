@@ -9,7 +9,7 @@ import typer
 from lab.cli import console, mm2_export, mm2_states
 from lab.cli.options import Connectors as Names
 from lab.cli.options import Json, Name
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.harness import Lab
 from lab.mm2 import Connector, Problem, Severity, read_connector
 from lab.mm2_names import Names as ConnectorNames
@@ -192,20 +192,27 @@ def _undeploy(lab: Lab, asked: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -> None:
+    """All are begun before any is waited for, so that they start side by side."""
     steps = console.Steps()
-    plans = lab.connectors.plans(chosen)
-    for plan in plans:  # all first, so that they start side by side
-        lab.connectors.carry_out(plan)
+    failed: list[LabError] = []
+    begun: list[Plan] = []
+    for plan in lab.connectors.plans(chosen):
+        with mm2_states.noted(failed):
+            lab.connectors.carry_out(plan)
+            begun.append(plan)
     rows: list[tuple[Plan, Status | None, str]] = []
-    for plan in plans:
+    for plan in begun:
         connector = plan.connector
         if force:
             rows.append((plan, None, "not waited for"))
             continue
-        with console.step(steps, f"{connector.name} runs"):
-            running = lab.connectors.wait(connector, changed=plan.changed)
-        note = "" if running.tasks else (lab.connectors.why_idle(connector) or "")
-        rows.append((plan, running, note))
+        with mm2_states.noted(failed):
+            with console.step(steps, f"{connector.name} runs"):
+                running = lab.connectors.wait(connector, changed=plan.changed)
+            note = "" if running.tasks else (lab.connectors.why_idle(connector) or "")
+            rows.append((plan, running, note))
+    for error in failed[1:]:
+        console.remark(error.message)
     data = [
         {
             **(asdict(running) if running else {"name": plan.connector.name}),
@@ -220,9 +227,10 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
         for plan, running, note in rows:
             tasks = "" if running is None else f" ({counted(len(running.tasks), 'task')})"
             console.line(f"{plan.connector.name}: {plan.said}{tasks}" + (f"; {note}" if note else ""))
-        _suggest(chosen)
+        if not failed:
+            _suggest(chosen)
 
-    console.show({"connectors": data}, as_json=json, text=text)
+    console.show({"connectors": data}, as_json=json, text=text, error=failed[0] if failed else None)
 
 
 def _suggest(chosen: Sequence[Connector]) -> None:

@@ -97,13 +97,13 @@ def _each(
     failed: list[LabError] = []
     asked: list[str] = []
     for connector in chosen:
-        with _noted(failed):
+        with noted(failed):
             act(connector)
             asked.append(connector)
     done = [*others]
     steps = console.Steps()
     for connector in asked:
-        with _noted(failed), console.step(steps, f"{doing} {connector}"):
+        with noted(failed), console.step(steps, f"{doing} {connector}"):
             done.append(wait(connector))
     for error in failed[1:]:
         console.remark(error.message)
@@ -116,7 +116,8 @@ def _each(
 
 
 @contextmanager
-def _noted(failed: list[LabError]) -> Iterator[None]:
+def noted(failed: list[LabError]) -> Iterator[None]:
+    """What fails with one connector keeps none of the others from what was asked for."""
     try:
         yield
     except LabError as error:

@@ -19,7 +19,7 @@ from lab.wait import (
 )
 
 _NOBODY: Final = "lab-healthy"  # no connector has this name
-NEWS_S: Final = 10.0  # a restart is told to all workers through a topic
+NEWS_S: Final = 30.0  # a restart is told to all workers through a topic, maybe after a rebalance
 _PASSING: Final = (Rebalancing, NoAnswer)
 SETTLED_S: Final = 1.0  # between a task's new config and its old self being stopped
 

@@ -128,10 +128,13 @@ class Lab(Parts):
         return Connectors(self.topology, self.connect, self.cluster)
 
     def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
-        """PUT the connector and wait until it and all its tasks run."""
+        """PUT the connector and wait until it and all its tasks run, with what was changed."""
         self.topology.require_writable("deploying a connector")
+        (plan,) = self.connectors.plans([connector])
         self.connect.deploy(connector)
-        return self.connectors.wait(connector) if wait else self.connect.status(connector.name)
+        if not wait:
+            return self.connect.status(connector.name)
+        return self.connectors.wait(connector, changed=plan.changed)
 
     def verify(
         self,
