@@ -21,6 +21,7 @@ LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 _TERMINATE_S: Final = 5.0
+_ROUNDS: Final = 5  # of looking for what is to be removed
 _ADVICE: Final = ("--help' for more information", "--help'.")
 _NOT_STARTED: Final = (125, 126, 127)  # docker's own exit codes: nothing of the image ran
 
@@ -53,6 +54,13 @@ class Removed:
     containers: int = 0
     networks: int = 0
     volumes: int = 0
+
+    def plus(self, other: "Removed") -> "Removed":
+        return Removed(
+            containers=self.containers + other.containers,
+            networks=self.networks + other.networks,
+            volumes=self.volumes + other.volumes,
+        )
 
     def __bool__(self) -> bool:
         return bool(self.containers or self.networks or self.volumes)
@@ -101,9 +109,24 @@ def remove(project: str | None = None) -> Removed:
     """Remove what carries the lab's label, of one project or of all: containers, networks, volumes.
 
     By label and not by Compose file: the file may have been edited since, and a half-made lab may
-    hold containers that never started.
+    hold containers that never started. Until nothing is found: where `lab up` was killed, its Compose
+    lives on for a moment, and the engine makes what it was asked for.
     """
-    filters = _filters(project)
+    removed = Removed()
+    for left in reversed(range(_ROUNDS)):
+        try:
+            found = _remove_what_is_there(_filters(project))
+        except EngineError:
+            if not left:
+                raise
+            continue
+        if not found:
+            break
+        removed = removed.plus(found)
+    return removed
+
+
+def _remove_what_is_there(filters: Sequence[str]) -> Removed:
     boxes = docker("ps", "--all", "--quiet", *filters).split()
     if boxes:
         _unless_gone("rm", "--force", "--volumes", *boxes)

@@ -128,25 +128,54 @@ def test_a_client_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         engine.containers()
 
 
+_THERE_UNTIL_REMOVED = """
+here=$(dirname "$0")/gone
+mkdir -p "$here"
+shows() { for one; do [ -e "$here/$one" ] || echo "$one"; done; }
+case "$1 $2" in
+"ps --all") shows b1 b2 ;;
+"network ls") shows n1 ;;
+"rm --force") touch "$here/$4" "$here/$5" ;;
+"network rm") touch "$here/$3" ;;
+esac
+"""
+
+
 def test_removal_is_by_label_and_counts(scripted: Script) -> None:
-    noted = scripted(
-        """case "$1 $2" in
-"ps --all") echo b1; echo b2 ;;
-"network ls") echo n1 ;;
-esac"""
-    )
+    noted = scripted(_THERE_UNTIL_REMOVED)
 
     removed = engine.remove("lab-a")
 
     assert removed == Removed(containers=2, networks=1, volumes=0)
     assert str(removed) == "2 containers, 1 network"
     filters = "--filter label=io.mirror-lab=true --filter label=com.docker.compose.project=lab-a"
-    assert noted.read_text().splitlines() == [
-        f"ps --all --quiet {filters}",
-        "rm --force --volumes b1 b2",
-        f"network ls --quiet {filters}",
+    looks = [f"{kind} --quiet {filters}" for kind in ("ps --all", "network ls", "volume ls")]
+    asked = noted.read_text().splitlines()
+    assert asked[:5] == [looks[0], "rm --force --volumes b1 b2", looks[1], "network rm n1", looks[2]]
+    assert asked[5:] == looks, "a last look finds nothing"
+
+
+def test_what_is_made_meanwhile_is_removed_too(scripted: Script) -> None:
+    """By a Compose whose `lab up` was killed: its network cannot go before its last container has gone."""
+    noted = scripted(
+        """here=$(dirname "$0")
+case "$1 $2" in
+"ps --all") [ -e "$here/gone" ] || { [ -e "$here/late" ] && echo late || echo b1; } ;;
+"rm --force") if [ "$4" = late ]; then touch "$here/gone"; else touch "$here/late"; fi ;;
+"network ls") [ -e "$here/no-network" ] || echo n1 ;;
+"network rm")
+    [ -e "$here/gone" ] || { echo "error: network n1 has active endpoints" >&2; exit 1; }
+    touch "$here/no-network" ;;
+esac"""
+    )
+
+    assert engine.remove("lab-a")
+    removals = [line for line in noted.read_text().splitlines() if " --force" in line or "network rm" in line]
+    assert removals == [
+        "rm --force --volumes b1",
         "network rm n1",
-        f"volume ls --quiet {filters}",
+        "rm --force --volumes late",
+        "network rm n1",
     ]
 
 
@@ -159,7 +188,10 @@ def test_nothing_removed_is_false() -> None:
     "words", ["Error: No such container: b1", "network n1 not found", "removal of b1 is already in progress"]
 )
 def test_what_another_clean_up_removed_first_is_no_error(scripted: Script, words: str) -> None:
-    scripted(f'case "$1" in ps) echo b1 ;; rm) echo "{words}" >&2; exit 1 ;; esac')
+    scripted(
+        f"""gone=$(dirname "$0")/gone
+case "$1" in ps) [ -e "$gone" ] || echo b1 ;; rm) touch "$gone"; echo "{words}" >&2; exit 1 ;; esac"""
+    )
 
     assert engine.remove().containers == 1
 
