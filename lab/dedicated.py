@@ -24,17 +24,20 @@ class Dedicated:
     flows: list[Pair]
     cluster: Callable[[str], Cluster]
 
-    def statuses(self) -> list[Status]:
-        """What the workers wrote last of each connector and its tasks. No evidence that records arrive."""
+    def statuses(self, *, since_ms: int = 0) -> list[Status]:
+        """What the workers wrote last of each connector and its tasks. No evidence that records arrive.
+
+        What one wrote that was killed stands there still; `since_ms` leaves out what is older.
+        """
         with ThreadPoolExecutor(max_workers=len(self.flows) or 1) as pool:
             return [
                 status
-                for found in pool.map(lambda f: list(self._statuses(f)), self.flows)
+                for found in pool.map(lambda f: list(self._statuses(f, since_ms)), self.flows)
                 for status in found
             ]
 
-    def _statuses(self, flow: Pair) -> Iterator[Status]:
-        said = self._latest(flow, flow.status_topic)
+    def _statuses(self, flow: Pair, since_ms: int) -> Iterator[Status]:
+        said = self._latest(flow, flow.status_topic, since_ms=since_ms)
         for connector in self._configs(flow):
             if found := said.get(f"status-connector-{connector.name}"):
                 tasks = [
@@ -70,10 +73,12 @@ class Dedicated:
         ends = self.cluster(flow.source).offsets_of({topic for topic, _ in {*done, *mirrored}})
         return positions(done, mirrored, {place: offsets.end for place, offsets in ends.items()})
 
-    def _latest(self, flow: Pair, topic: str) -> Mapping[str, Any]:
+    def _latest(self, flow: Pair, topic: str, *, since_ms: int = 0) -> Mapping[str, Any]:
         """The last value of each key in a compacted topic, without those that were taken back."""
         found: dict[str, Any] = {}
         for record in self.cluster(flow.target).snapshot(topic):
+            if (record.timestamp_ms or 0) < since_ms:
+                continue
             key = (record.key or b"").decode()
             found[key] = None if record.value is None else json.loads(record.value)
         return {key: body for key, body in found.items() if body is not None}

@@ -98,7 +98,7 @@ def test_without_that_it_does_not_and_one_log_says_why(lab: Lab, run: Run, topic
         what=f'the line "{REASON}" of {group.connector}',
     )
     remote = f"source.{later}"
-    lab.target.wait_for_topic(remote)
+    lab.target.wait_for_records(remote, at_least=0, timeout_s=RECORDS_ARRIVE_S)  # its partitions have leaders
     for _ in every(REFRESH_S, for_s=10 * REFRESH_S):
         assert [offsets.end for offsets in lab.target.offsets(remote).values()] == [0]
     assert Group.of(lab) == group

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
-from lab import images
+from lab import engine, images
 from lab.engine import EngineError
-from lab.errors import LabError
 from lab.harness.parts import Parts
 from lab.images import Image
 from lab.run import Run, Watcher
@@ -89,11 +89,22 @@ def wait_until_answers(lab: Parts, run: Run) -> None:
 
 
 def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
-    """It answers nobody; what its workers write of its connectors stands in its own topics."""
+    """It answers nobody; what its workers write of its connectors stands in its own topics.
+
+    There it stays when they are killed: what was written before any of those that run now has begun is old.
+    """
+    from lab.kafka import ClusterError
+
+    require_running(lab)
     wanted = {connector.name for connector in lab.deployed()}
+    nodes = [box.id for box in lab.containers() if box.service in lab.topology.mirror_makers]
+    begun = [datetime.fromisoformat(node["State"]["StartedAt"]) for node in engine.inspect(nodes)]
+    since_ms = int(min(begun).timestamp() * 1000)
 
     def observe() -> bool | NotYet:
-        running = {status.name for status in lab.statuses() if status.state == "RUNNING"}
+        require_running(lab)
+        statuses = lab.dedicated.statuses(since_ms=since_ms)
+        running = {status.name for status in statuses if status.state == "RUNNING"}
         missing = sorted(wanted - running)
         return NotYet(f"not running: {', '.join(missing)}") if missing else True
 
@@ -101,7 +112,7 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
         observe,
         timeout_s=SERVICES_HEALTHY_S,
         what="MirrorMaker starts its connectors",
-        transient=(LabError,),
+        transient=(ClusterError,),
         hint=f'"lab logs {lab.topology.mirror_makers[0]} --name {lab.name}" tells why',
         pause_s=0.5,
     )

@@ -1,0 +1,45 @@
+"""A dedicated MM2 that was killed still calls itself RUNNING in its topics, and `lab up` does not believe it.
+
+Claim: `lab up` starts the node again, and ends when each connector says RUNNING of itself anew. One that ends
+soon after its start fails `up` with the reason.
+"""
+
+import time
+
+import pytest
+
+from lab.engine import EngineError
+from lab.harness import Lab
+from lab.mm2_status import Status
+from lab.run import Run
+from scenarios.dedicated import DEFAULT, start_with
+
+pytestmark = pytest.mark.topology("dedicated-tls")
+
+
+def running(statuses: list[Status]) -> set[str]:
+    return {status.name for status in statuses if status.state == "RUNNING"}
+
+
+def test_what_a_killed_node_wrote_is_not_believed(lab: Lab) -> None:
+    wanted = {connector.name for connector in lab.deployed()}
+    assert running(lab.statuses()) >= wanted
+    lab.project.kill("mirror-maker")
+    killed_ms = int(time.time() * 1000)
+    assert running(lab.statuses()) >= wanted, "nobody takes back what it wrote"
+    assert running(lab.dedicated.statuses(since_ms=killed_ms)) == set()
+
+    start_with(lab, DEFAULT)
+
+    assert running(lab.dedicated.statuses(since_ms=killed_ms)) >= wanted
+
+
+def test_a_node_that_ends_at_once_is_told(lab: Lab, run: Run) -> None:
+    """Its JVM opens the port that the health check looks at before MM2 has begun."""
+    with pytest.raises(EngineError, match=r'^lab "[^"]+" did not come up: .*mirror-maker') as caught:
+        start_with(lab, DEFAULT, LAB_MM2_HEAP="-Xmx16m -XX:+ExitOnOutOfMemoryError")
+    run.save("told.txt", f"{caught.value.message}\n{caught.value.hint}\n")
+    assert "what is there of it was kept" in (caught.value.hint or "")
+
+    start_with(lab, DEFAULT, LAB_MM2_HEAP="-Xms128m -Xmx768m")
+    assert running(lab.statuses()) >= {connector.name for connector in lab.deployed()}

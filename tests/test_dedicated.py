@@ -1,0 +1,62 @@
+"""What a dedicated MM2 wrote of itself: the last word counts, and of a start only what came since."""
+
+import json
+from typing import Any, cast
+
+from lab.dedicated import Dedicated
+from lab.kafka import Cluster, Record
+from lab.mm2_dedicated import Pair
+
+FLOW = Pair(source="source", target="target", enabled=True, heartbeats=False)
+KILLED_MS = 5_000
+
+
+def record(key: str, value: dict[str, Any] | None, written_ms: int) -> Record:
+    return Record(
+        partition=0,
+        offset=0,
+        timestamp_ms=written_ms,
+        key=key.encode(),
+        value=None if value is None else json.dumps(value).encode(),
+        headers=(),
+    )
+
+
+def state(key: str, state: str, written_ms: int) -> Record:
+    return record(key, {"state": state, "worker_id": "w"}, written_ms)
+
+
+class Topics:
+    def __init__(self, *states: Record) -> None:
+        config = {"properties": {"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"}}
+        self._topics = {
+            FLOW.status_topic: list(states),
+            FLOW.configs_topic: [record("connector-MirrorSourceConnector", config, 1)],
+        }
+
+    def snapshot(self, topic: str) -> list[Record]:
+        return self._topics[topic]
+
+
+def said(*states: Record, since_ms: int = 0) -> list[tuple[str, str, list[str]]]:
+    dedicated = Dedicated([FLOW], lambda _: cast(Cluster, Topics(*states)))
+    found = dedicated.statuses(since_ms=since_ms)
+    return [(status.name, status.state, [task.state for task in status.tasks]) for status in found]
+
+
+CONNECTOR, TASK = "status-connector-MirrorSourceConnector", "status-task-MirrorSourceConnector-0"
+NAME = "source->target MirrorSourceConnector"
+BEFORE = (state(CONNECTOR, "RUNNING", 1_000), state(TASK, "RUNNING", 2_000))
+
+
+def test_the_last_word_counts() -> None:
+    assert said(*BEFORE) == [(NAME, "RUNNING", ["RUNNING"])]
+    assert said(*BEFORE, state(TASK, "FAILED", 3_000)) == [(NAME, "RUNNING", ["FAILED"])]
+    assert said(*BEFORE, record(CONNECTOR, None, 3_000)) == []
+
+
+def test_what_was_written_before_a_start_says_nothing_of_it() -> None:
+    """A worker that was killed takes nothing back."""
+    assert said(*BEFORE, since_ms=KILLED_MS) == []
+    again = state(CONNECTOR, "RUNNING", KILLED_MS)
+    assert said(*BEFORE, again, since_ms=KILLED_MS) == [(NAME, "RUNNING", [])]
