@@ -15,6 +15,14 @@ _PROFILES: Final = "COMPOSE_PROFILES"
 _CONTAINERS: Final = "LAB_CONTAINERS"
 _NONE: Final = "none"
 
+# What the services of a topology would end with, or Compose refuse halfway: by how a variable's name ends.
+_TAKES: Final = {
+    "_MEMORY": (r"[1-9]\d*g|0*([6-9]|[1-9]\d+)m", "amount of memory", "4g"),
+    "_MS": (r"\d{1,9}", "number of milliseconds", "5000"),
+    "_INTERVAL_S": (r"[1-9]\d{0,2}(\.\d+)?|0\.[1-9]\d*", "number of seconds from 0.1 to 999", "5"),
+    "_EXACTLY_ONCE": (r"disabled|preparing|enabled", "value of exactly.once.source.support", "enabled"),
+}
+
 
 def lease_of(name: str) -> dict[str, str]:
     """The lease of a lab that must be there."""
@@ -56,8 +64,9 @@ def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str
                 f'topology "{chosen.name}" has no variable "{variable}"',
                 nearest(variable, sorted(chosen.variables)),
             )
-        if variable.endswith("_MEMORY") and not re.fullmatch(r"[1-9]\d*[mg]", value):
-            raise BadInput(f'{variable}="{value}" is no amount of memory', f"e.g. {variable}=4g")
+        for ending, (pattern, what, example) in _TAKES.items():
+            if variable.endswith(ending) and not re.fullmatch(pattern, value):
+                raise BadInput(f'{variable}="{value}" is no {what}', f"e.g. {variable}={example}")
     if topology.MM2_PROPERTIES in asked:
         asked = {**asked, topology.MM2_PROPERTIES: str(_properties_file(chosen, asked))}
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}

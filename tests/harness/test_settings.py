@@ -73,12 +73,30 @@ def test_a_variable_that_a_topology_has_not_names_the_nearest(fake: Engine) -> N
     assert leases.names() == []
 
 
-def test_memory_is_an_amount(fake: Engine) -> None:
-    for text in ("abc", "4", "0g", "4 g"):
+@pytest.mark.parametrize(
+    ("topology", "variable", "what", "wrong", "right"),
+    [
+        ("basic-mirror", "LAB_SPARK_MEMORY", "amount of memory", "abc 4 0g 5m", "6m 512m 4g"),
+        ("resilience", "LAB_REBALANCE_DELAY_MS", "number of milliseconds", "5s -1 1.5", "0 300000"),
+        (
+            *("kraft-2x2", "LAB_EXPORTER_INTERVAL_S", "number of seconds from 0.1 to 999"),
+            *("x 0 0.01 1000 -1", "0.1 0.5 5 10.5 999"),
+        ),
+        (
+            *("resilience", "LAB_EXACTLY_ONCE", "value of exactly.once.source.support"),
+            *("on true", "disabled preparing enabled"),
+        ),
+    ],
+)
+def test_what_no_service_would_start_with_is_bad_input(
+    fake: Engine, topology: str, variable: str, what: str, wrong: str, right: str
+) -> None:
+    for value in wrong.split():
         with pytest.raises(BadInput) as caught:
-            Lab.up(Wish(topology="basic-mirror", name="a", variables={"LAB_SPARK_MEMORY": text}))
-        assert caught.value.message == f'LAB_SPARK_MEMORY="{text}" is no amount of memory'
+            Lab.up(Wish(topology=topology, name="a", variables={variable: value}))
+        assert caught.value.message == f'{variable}="{value}" is no {what}'
     assert leases.names() == []
 
-    Lab.up(Wish(topology="basic-mirror", name="a", variables={"LAB_SPARK_MEMORY": "4g"}))
-    assert (leases.leased("a") or {})["LAB_SPARK_MEMORY"] == "4g"
+    for value in right.split():
+        Lab.up(Wish(topology=topology, name="a", variables={variable: value}))
+        assert (leases.leased("a") or {})[variable] == value
