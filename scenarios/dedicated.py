@@ -7,9 +7,10 @@ from pathlib import Path
 from lab.client_properties import parse
 from lab.engine import EngineError
 from lab.harness import Lab, Wish
+from lab.kafka import ClusterError
 from lab.project import COMPOSE
 from lab.topology import MM2_PROPERTIES
-from lab.wait import SERVICES_HEALTHY_S
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 
 FILES = COMPOSE / "dedicated-tls/mirror-maker"
 DEFAULT = FILES / "strimzi-mm2.properties"
@@ -34,6 +35,25 @@ def changed(path: Path, changes: Mapping[str, str | None], into: Path) -> Path:
     into.write_text("\n".join(lines) + "\n")
     into.chmod(0o644)  # a container's user reads it
     return into
+
+
+def wait_until_committed(lab: Lab, topic: str) -> int:
+    """MM2 has kept how far it came, to the topic's end: started anew it mirrors nothing twice.
+
+    Gives the number of the partitions that it mirrors.
+    """
+
+    def observe() -> int | NotYet:
+        found = [p for flow in lab.dedicated.positions().values() for p in flow if p.topic == topic]
+        return len(found) if found and all(p.behind == 0 for p in found) else NotYet(str(found))
+
+    return wait_until(
+        observe,
+        timeout_s=RECORDS_ARRIVE_S,
+        what=f'offsets of all partitions of "{topic}"',
+        transient=(ClusterError,),
+        pause_s=0.5,
+    )
 
 
 def restart(lab: Lab) -> None:

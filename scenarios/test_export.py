@@ -28,7 +28,7 @@ from lab.security.files import CLIENTS
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios.commands import lab_command
-from scenarios.dedicated import DEFAULT, FILES, start_with
+from scenarios.dedicated import DEFAULT, FILES, start_with, wait_until_committed
 from scenarios.mutants import Mutant, unknown_fields, wrong_types
 
 pytestmark = pytest.mark.topology("dedicated-tls")
@@ -102,6 +102,7 @@ def test_an_exported_file_runs_and_goes_on(running: Lab, run: Run, tmp_path: Pat
     with Producing(running.source, TOPIC, Plan(run="before", records=100), run.path) as producing:
         assert producing.wait().acked == 100
     running.target.wait_for_records(REMOTE, at_least=100, timeout_s=RECORDS_ARRIVE_S)
+    wait_until_committed(running, TOPIC)
     path = tmp_path / "exported.properties"
     path.write_text(lab_command("mm2", "export", "--properties", "--name", running.name).out)
     path.chmod(0o644)  # a container's user reads it

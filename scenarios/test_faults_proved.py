@@ -193,7 +193,7 @@ def test_one_way_a_partition_lets_the_other_side_speak(lab: Lab) -> None:
             lab.shell("kafka-connect-2", "timeout 2 bash -c '</dev/tcp/kafka-connect-1/8083'")
     with broken(lab, partition(one_way=False)):
         assert not comes_in()
-    lab.shell("kafka-connect-2", "timeout 2 bash -c '</dev/tcp/kafka-connect-1/8083'")
+    lab.shell("kafka-connect-2", f"timeout {ANSWERS_S:g} bash -c '</dev/tcp/kafka-connect-1/8083'")
 
 
 def test_a_slow_link_takes_its_time(lab: Lab) -> None:

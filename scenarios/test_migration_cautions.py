@@ -10,6 +10,7 @@ last commit may wait for ever: one that would translate to the same place is not
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -19,7 +20,7 @@ from lab.kafka import GroupOffset
 from lab.mm2_records import decoded, offset_sync
 from lab.run import Run
 from lab.verdict import Outcome
-from lab.wait import RECORDS_ARRIVE_S
+from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.migrating import PARTITIONS, Migration
 
 pytestmark = pytest.mark.topology("migration")
@@ -111,6 +112,14 @@ def test_a_killed_consumer_reads_again_what_it_had_not_committed(lab: Lab, run: 
     assert judged.verdict("read_again").counts["again_on_mskdest"] == uncommitted + again
 
 
+def more_than_it_has_read(move: Migration) -> bool | NotYet:
+    """In each partition: "latest" is then a place behind the group's."""
+    (topic,) = move.topics
+    ends = {p: o.end for p, o in move.lab.target.offsets(move.remote(topic)).items()}
+    read = {p: at for (_, p), at in move.committed(move.lab.source).items()}
+    return all(ends[p] > at for p, at in read.items()) or NotYet(f"{ends}, it has read to {read}")
+
+
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
 def test_a_consumer_that_is_there_before_its_offsets_begins_at_its_reset(
     lab: Lab, run: Run, reset: str
@@ -119,6 +128,9 @@ def test_a_consumer_that_is_there_before_its_offsets_begins_at_its_reset(
         before = move.sessions[0].standing.processed
         move.wait_for_acked(SOME)
         move.wait_until_mirrored()
+        wait_until(
+            partial(more_than_it_has_read, move), timeout_s=RECORDS_ARRIVE_S, what="some that it has not read"
+        )
         assert move.committed(lab.target) == {}
         move.start_application(lab.target, auto_offset_reset=reset)
         judged = ended(move)

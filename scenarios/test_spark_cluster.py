@@ -22,11 +22,12 @@ from lab.project import SPARK_REMOTE
 from lab.records import Plan
 from lab.spark_cluster import FOLDER_VARIABLE
 from lab.verification import Judged
-from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, wait_until
+from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 
 pytestmark = pytest.mark.topology("basic-mirror")
 
 PROFILE, COUNT, PARTITIONS, TOPIC = "spark-cluster", 2_000, 4, "judged-twice"
+WORKERS = {"spark-worker-1", "spark-worker-2"}
 DRIVER = "http://localhost:4040/api/v1/applications"
 
 
@@ -43,6 +44,12 @@ def cluster(lab: Lab) -> Iterator[Lab]:
             timeout_s=SERVICES_HEALTHY_S,
             what="the cluster's server answers",
             transient=(EngineError,),
+        )
+        wait_until(
+            lambda: tasks(grown).keys() == WORKERS or NotYet("not all have registered"),
+            timeout_s=SERVICES_HEALTHY_S,
+            what="the executors of both workers",
+            transient=(EngineError, ValueError),
         )
         yield grown
     finally:
@@ -101,7 +108,7 @@ def test_verdicts_are_the_same_and_both_workers_had_tasks(
     assert told(theirs) == told(ours)
     assert {v.check for v in ours.verdicts if v.outcome == "FAIL"} == {"phantoms"}
     assert next(v.counts["owed"] for v in ours.verdicts if v.check == "loss") == COUNT
-    assert ran.keys() == {"spark-worker-1", "spark-worker-2"}
+    assert ran.keys() == WORKERS
     assert min(ran.values()) >= PARTITIONS, ran
 
 

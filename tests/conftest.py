@@ -56,7 +56,8 @@ def docker_calls(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(autouse=True)
 def _signals_as_before() -> Iterator[None]:
-    """The command line takes SIGTERM over; pytest gets it back."""
-    before = signal.getsignal(signal.SIGTERM)
+    """The command line takes them over; pytest gets them back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)

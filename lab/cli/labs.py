@@ -11,7 +11,7 @@ from lab.cli import console
 from lab.cli.options import KAFKA_HELP, Json, Name, TopologyName
 from lab.errors import BadInput, LabError, nearest
 from lab.harness import Endpoint, Lab, Wish
-from lab.interruption import uninterruptible
+from lab.interruption import ignore_interruptions
 from lab.mm2 import SOURCE, aliases_of, read_connector
 from lab.mm2_names import together
 from lab.wait import SERVICES_HEALTHY_S
@@ -106,8 +106,8 @@ def up(
         variables=dict(_assignment(text) for text in variable or ()),
     )
     lab = Lab.up(wish, console.Steps())
-    with uninterruptible():  # it is up: a late Ctrl-C would leave it so and say that it was interrupted
-        _tell_up(lab, as_json=json)
+    ignore_interruptions()  # it is up: a late Ctrl-C would leave it so and say that it was interrupted
+    _tell_up(lab, as_json=json)
 
 
 def _tell_up(lab: Lab, *, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from lab.run import Run
 from lab.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
 from lab.workload import Plan
-from scenarios.dedicated import DEFAULT, FILES, changed, start_with
+from scenarios.dedicated import DEFAULT, FILES, changed, start_with, wait_until_committed
 from scenarios.diagnosing import Doctor
 
 pytestmark = pytest.mark.topology("dedicated-tls")
@@ -160,12 +160,7 @@ def test_31_mm2_reads_without_a_group_and_in_one_task(lab: Lab) -> None:
     assert [group for group in lab.source.group_states() if "mm2" in group or "source" in group] == []
     found = {s.name: s for s in lab.statuses()}["source->target MirrorSourceConnector"]
     assert [task.state for task in found.tasks] == ["RUNNING"]
-
-    def observe() -> bool | NotYet:
-        its = [p for p in lab.dedicated.positions()["source->target"] if p.topic == ORDERS]
-        return (len(its) == 3 and all(p.behind == 0 for p in its)) or NotYet(str(its))
-
-    wait_until(observe, timeout_s=RECORDS_ARRIVE_S, what="offsets of all three partitions", pause_s=0.5)
+    assert wait_until_committed(lab, ORDERS) == 3
 
 
 def test_32_what_watches_the_lab_needs_a_certificate_too(lab: Lab) -> None:
@@ -247,9 +242,10 @@ def send(lab: Lab, run: Run, topic: str, records: int, number: int = 0) -> None:
 
 
 def more(lab: Lab, run: Run, number: int) -> None:
-    """Records that can only have come by what runs now."""
+    """Records that can only have come by what runs now, and that it will not mirror again when it starts."""
     send(lab, run, ORDERS, SOME, number)
     lab.target.wait_for_records(REMOTE, at_least=RECORDS + number * SOME, timeout_s=RECORDS_ARRIVE_S)
+    wait_until_committed(lab, ORDERS)
 
 
 def beats(lab: Lab) -> int:
