@@ -5,10 +5,12 @@ comes from pinned packages, so a host needs no Java, no Maven and no image regis
 """
 
 import hashlib
+import io
 import json
 import os
 import re
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -166,8 +168,26 @@ def save(path: Path, on_line: Callable[[str], None]) -> list[str]:
 def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
     if not path.is_file():
         raise BadInput(f'no file "{path}"', 'name a file that "lab images save" wrote')
+    held = _held(path)
+    ours = sorted(tag for tag in held if tag.startswith(f"{registry()}mirror-lab/"))
+    if not ours:
+        raise BadInput(
+            f'no image in "{path}" is one of the lab, by its name: {", ".join(held) or "none has a name"}',
+            'name a file that "lab images save" wrote, with the same LAB_REGISTRY as now',
+        )
     follow(["docker", "load", "--quiet", "--input", str(path)], on_line)
-    return _present()
+    return ours
+
+
+def _held(path: Path) -> list[str]:
+    """The names of the images in a file as "docker save" writes them."""
+    try:
+        with tarfile.open(path) as archive, archive.extractfile("manifest.json") or io.BytesIO() as manifest:
+            return sorted(tag for image in json.load(manifest) for tag in image["RepoTags"] or ())
+    except (OSError, tarfile.TarError, ValueError, LookupError) as error:
+        raise BadInput(
+            f'"{path}" is no file of images: {error}', 'name a file that "lab images save" wrote'
+        ) from error
 
 
 def _present() -> list[str]:

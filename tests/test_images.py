@@ -1,7 +1,10 @@
 """An image is built again when what it is made from changed, and not otherwise."""
 
+import io
+import json
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -190,6 +193,46 @@ def test_without_images_there_is_nothing_to_save(monkeypatch: pytest.MonkeyPatch
 
     assert caught.value.message == "this host has no images of the lab to save"
     assert caught.value.hint == 'build them first: "lab images"'
+
+
+def saved(path: Path, *tags: str) -> Path:
+    """A file as "docker save" writes it, without the layers."""
+    body = json.dumps([{"Config": "c.json", "RepoTags": list(tags) or None, "Layers": []}]).encode()
+    with tarfile.open(path, "w") as archive:
+        entry = tarfile.TarInfo("manifest.json")
+        entry.size = len(body)
+        archive.addfile(entry, io.BytesIO(body))
+    return path
+
+
+def test_what_is_loaded_is_what_the_file_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(images, "follow", lambda command, _: asked.append(command))
+    path = saved(tmp_path / "a.tar", "mirror-lab/spark:4", "mirror-lab/kafka:3.9.1", "other:1")
+
+    assert images.load(path, lambda _: None) == ["mirror-lab/kafka:3.9.1", "mirror-lab/spark:4"]
+    assert asked == [["docker", "load", "--quiet", "--input", str(path)]]
+
+
+@pytest.mark.parametrize("tags", [(), ("alpine:3",), ("registry.example:5000/mirror-lab/kafka:3.9.1",)])
+def test_a_file_without_an_image_of_the_lab_is_not_loaded(tmp_path: Path, tags: tuple[str, ...]) -> None:
+    path = saved(tmp_path / "other.tar", *tags)
+
+    with pytest.raises(BadInput, match=r'^no image in ".*other\.tar" is one of the lab, by its name: '):
+        images.load(path, lambda _: None)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a tar at all" * 100])
+def test_what_holds_no_images_is_not_loaded(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.tar"
+    path.write_bytes(content)
+
+    with pytest.raises(BadInput, match=r'^".*notes\.tar" is no file of images: '):
+        images.load(path, lambda _: None)
+    with tarfile.open(path, "w"):
+        pass
+    with pytest.raises(BadInput, match=r'^".*notes\.tar" is no file of images: '):
+        images.load(path, lambda _: None)
 
 
 def test_a_missing_file_cannot_be_loaded(tmp_path: Path) -> None:
