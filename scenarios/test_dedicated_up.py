@@ -1,13 +1,16 @@
 """A dedicated MM2 that was killed still calls itself RUNNING in its topics, and `lab up` does not believe it.
 
 Claim: `lab up` starts the node again, and ends when each connector says RUNNING of itself anew. One that ends
-soon after its start fails `up` with the reason.
+soon after its start fails `up` with the reason. And a broker whose certificate `lab up` has renewed shows the
+new one, though its container ran already and though the lab was not whole.
 """
 
+import ssl
 import time
 
 import pytest
 
+from lab import security
 from lab.engine import EngineError
 from lab.harness import Lab
 from lab.mm2_status import Status
@@ -43,3 +46,27 @@ def test_a_node_that_ends_at_once_is_told(lab: Lab, run: Run) -> None:
 
     start_with(lab, DEFAULT, LAB_MM2_HEAP="-Xms128m -Xmx768m")
     assert running(lab.statuses()) >= {connector.name for connector in lab.deployed()}
+
+
+BROKERS = ("source-1", "source-2", "source-3")
+
+
+def shown(lab: Lab) -> list[str]:
+    """The certificate that each broker of the source shows."""
+    places = [lab.address(broker).partition(":") for broker in BROKERS]
+    return [ssl.get_server_certificate((host, int(port))) for host, _, port in places]
+
+
+def test_a_renewed_certificate_is_shown(lab: Lab) -> None:
+    before = shown(lab)
+    ran = {box.service: box.id for box in lab.containers()}
+    (security.folder(lab.name) / "source-2" / "keystore.pem").unlink()
+    lab.project.kill("spark")
+
+    start_with(lab, DEFAULT)
+
+    after = shown(lab)
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, True]
+    assert {box.service: box.id for box in lab.containers()} == ran
+    start_with(lab, DEFAULT)
+    assert shown(lab) == after, "it is renewed once"

@@ -1,10 +1,11 @@
 """A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import Any
 
-from lab import engine, images
+from lab import engine, images, security
 from lab.engine import EngineError
 from lab.harness.parts import Parts
 from lab.images import Image
@@ -62,12 +63,19 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
             step.note = f"Kafka {lab.kafka_version}"
 
 
-def restart(lab: Parts, run: Run, services: Sequence[str], timeout_s: float) -> None:
-    """One after the other: brokers read their certificates when they start."""
-    for service in services:
-        with run.step(f"restart {service}, its certificate was renewed"):
-            lab.project.stop(service)
-            lab.project.start(service, timeout_s=timeout_s)
+def renew_certificates(lab: Parts, run: Run, timeout_s: float) -> None:
+    """Brokers read them when they start: those that run with an older one are restarted, one by one."""
+    ids = [box.id for box in lab.containers() if box.service in lab.topology.secured]
+    for box in engine.inspect(ids):
+        service = box["Config"]["Labels"][engine.SERVICE_LABEL]
+        if _begun(box).timestamp() < security.certified_at(lab.name, service):
+            with run.step(f"restart {service}, its certificate was renewed"):
+                lab.project.stop(service)
+                lab.project.start(service, timeout_s=timeout_s)
+
+
+def _begun(box: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(box["State"]["StartedAt"])
 
 
 def wait_until_answers(lab: Parts, run: Run) -> None:
@@ -98,8 +106,7 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
     require_running(lab)
     wanted = {connector.name for connector in lab.deployed()}
     nodes = [box.id for box in lab.containers() if box.service in lab.topology.mirror_makers]
-    begun = [datetime.fromisoformat(node["State"]["StartedAt"]) for node in engine.inspect(nodes)]
-    since_ms = int(min(begun).timestamp() * 1000)
+    since_ms = int(min(_begun(node) for node in engine.inspect(nodes)).timestamp() * 1000)
 
     def observe() -> bool | NotYet:
         require_running(lab)

@@ -75,7 +75,6 @@ class Lab(Parts):
 
         with leases.exclusive(name):
             before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
-            ran = len(before) == len(chosen.services) and all(box.ready for box in before)
             if not before:
                 require_memory(chosen.memory_bytes_with(wanted))
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
@@ -88,11 +87,10 @@ class Lab(Parts):
                     coming.ensure_images(run, version, chosen)
                 lab = cls(name, chosen, version, leases.lease(name, chosen, wanted, asked), run)
                 monitoring.write(name, chosen)
-                renewed = security.write(name, chosen).renewed
+                security.write(name, chosen)
                 with breaking.healed_around(lab, run):
                     coming.start(lab, run, wish.timeout_s)
-                    if ran:
-                        coming.restart(lab, run, renewed, wish.timeout_s)
+                    coming.renew_certificates(lab, run, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
                 coming.require_running(lab)
                 run.close("up", ports=dict(lab.ports))

@@ -7,16 +7,16 @@ certificates.py  an authority, and what it signs
 
 from datetime import datetime
 
-from lab.security.files import Material, client, folder, settings
+from lab.security.files import certified_at, client, folder, settings
 from lab.topology import Topology
 
-__all__ = ["Material", "client", "folder", "settings", "write"]
+__all__ = ["certified_at", "client", "folder", "settings", "write"]
 
 
-def write(lab: str, topology: Topology, *, now: datetime | None = None) -> Material:
+def write(lab: str, topology: Topology, *, now: datetime | None = None) -> None:
     """What a topology with secured listeners needs before its containers start; of others nothing."""
     if not topology.secured:
-        return Material()
+        return
     from lab.security import material  # it loads `cryptography`, which no other lab should wait for
 
-    return material.write(lab, topology, now=now)
+    material.write(lab, topology, now=now)

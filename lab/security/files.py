@@ -4,7 +4,6 @@ Everything is readable by one user only, the one that the containers run as. `ma
 """
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,19 +13,17 @@ from lab.errors import LabError
 
 USER: Final = "token"  # as IBM's Event Streams calls whoever shows an API key
 CLIENTS: Final = "clients"
+KEY_STORE: Final = "keystore.pem"
 _IMAGES_USER: Final = 1000  # in the lab's own images
-
-
-@dataclass(frozen=True, kw_only=True)
-class Material:
-    """What was written; `renewed` are the services whose certificates were replaced."""
-
-    made: bool = False
-    renewed: tuple[str, ...] = field(default=())
 
 
 def folder(lab: str) -> Path:
     return leases.env_file(lab).parent / "security"
+
+
+def certified_at(lab: str, service: str) -> float:
+    """When the service's certificate was made, in seconds since 1970."""
+    return (folder(lab) / service / KEY_STORE).stat().st_mtime
 
 
 def settings(lab: str) -> dict[str, str]:

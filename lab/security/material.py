@@ -17,7 +17,7 @@ from cryptography import x509
 from lab.client_properties import property_line
 from lab.security import certificates, files
 from lab.security.certificates import Signed
-from lab.security.files import CLIENTS, USER, Material
+from lab.security.files import CLIENTS, KEY_STORE, USER
 from lab.topology import Service, Topology
 
 AUTHORITY_VALID: Final = timedelta(days=365)
@@ -29,7 +29,7 @@ _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule require
 FLAWED: Final = ("expired", "stranger", "misnamed")
 
 
-def write(lab: str, topology: Topology, *, now: datetime | None = None) -> Material:
+def write(lab: str, topology: Topology, *, now: datetime | None = None) -> None:
     """Before the containers start. What is there and good for another week stays as it is."""
     servers = topology.secured
     now = now or datetime.now(UTC)
@@ -41,13 +41,12 @@ def write(lab: str, topology: Topology, *, now: datetime | None = None) -> Mater
         authority = _new_authority(place, lab, now)
     if made or not (place / CLIENTS / "secrets.properties").exists():
         _write_secrets(place, authority)
-    renewed = [s for s in servers if _renew(place / s, s, authority, now, anew=made)]
     for service in servers:
+        _renew(place / service, service, authority, now, anew=made)
         files.write(place / service / "broker.properties", f"jaas={_logins(place)}\n")
         _write_flawed(place / service, topology.services[service], authority, now)
     for alias in topology.roles.clusters:
         _write_tools(place, topology, alias)
-    return Material(made=made, renewed=() if made else tuple(renewed))
 
 
 # -- the authority and what it signs -------------------------------------------------------------------
@@ -69,15 +68,13 @@ def _new_authority(place: Path, lab: str, now: datetime) -> Signed:
     return made
 
 
-def _renew(place: Path, service: str, authority: Signed, now: datetime, *, anew: bool) -> bool:
-    """Whether the service's certificate had to be made."""
+def _renew(place: Path, service: str, authority: Signed, now: datetime, *, anew: bool) -> None:
     hosts = _hosts(service)
-    if not anew and _is_good(place / "keystore.pem", set(hosts), now):
-        return False
+    if not anew and _is_good(place / KEY_STORE, set(hosts), now):
+        return
     signed = certificates.issue(authority, hosts, now=now, until=now + VALID)
-    files.write(place / "keystore.pem", signed.key_store_pem)
+    files.write(place / KEY_STORE, signed.key_store_pem)
     files.write(place / "ca.crt", authority.certificate_pem)
-    return True
 
 
 def _is_good(path: Path, hosts: set[str], now: datetime) -> bool:
