@@ -53,12 +53,12 @@ def doctor(
         if fix:
             console.line(f"\nchanged: {', '.join(changed)}" if changed else "\nchanged: nothing")
 
-    console.show({"findings": findings, "changed": changed, "ready": not missing}, as_json=json, text=text)
+    lacks = None
     if missing:
-        if json:
-            raise typer.Exit(HostNotReady.exit_code)
         names = ", ".join(finding.name for finding in missing)
-        raise HostNotReady(f"this machine lacks: {names}", missing[0].remedy or 'see "lab doctor"')
+        lacks = HostNotReady(f"this machine lacks: {names}", missing[0].remedy or 'see "lab doctor"')
+    data = {"findings": findings, "changed": changed, "ready": not missing}
+    console.show(data, as_json=json, text=text, error=lacks)
     if not json:
         console.suggest("lab up basic-mirror", "starts a lab")
 

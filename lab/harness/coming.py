@@ -63,7 +63,7 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
             step.note = f"Kafka {lab.kafka_version}"
 
 
-def renew_certificates(lab: Parts, run: Run, timeout_s: float) -> None:
+def restart_with_new_certificates(lab: Parts, run: Run, timeout_s: float) -> None:
     """Brokers read them when they start: those that run with an older one are restarted, one by one."""
     ids = [box.id for box in lab.containers() if box.service in lab.topology.secured]
     for box in engine.inspect(ids):

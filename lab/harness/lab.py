@@ -90,7 +90,7 @@ class Lab(Parts):
                 security.write(name, chosen)
                 with breaking.healed_around(lab, run):
                     coming.start(lab, run, wish.timeout_s)
-                    coming.renew_certificates(lab, run, wish.timeout_s)
+                    coming.restart_with_new_certificates(lab, run, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
                 coming.require_running(lab)
                 run.close("up", ports=dict(lab.ports))
