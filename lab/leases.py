@@ -43,8 +43,10 @@ def faults_folder(name: str) -> Path:
 
 def leased(name: str) -> dict[str, str] | None:
     """A lab's lease, or None when there is no such lab."""
-    path = env_file(name)
-    return read_env_file(path) if path.is_file() else None
+    try:
+        return read_env_file(env_file(name))
+    except FileNotFoundError:  # which it may become at any time, by another process
+        return None
 
 
 def names() -> list[str]:

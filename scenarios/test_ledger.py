@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.harness import Lab
+from lab.journal import NothingYet
 from lab.kafka import Record
 from lab.ledger import Ledger, ledgers, summary
 from lab.producing import Producing
 from lab.project import runs_folder
 from lab.records import Plan, payload, record_id, record_key
 from lab.run import Run
-from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
+from lab.wait import CLUSTER_ANSWERS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.commands import COMMAND, lab_command
 
 pytestmark = pytest.mark.topology("basic-mirror")
@@ -93,7 +94,15 @@ def test_sigkill_leaves_no_record_without_its_row(lab: Lab, topic: str, rate: st
         process.send_signal(signal.SIGKILL)
         process.wait()
 
-    said = summary(Ledger.recover(folder))
+    # whoever looks at ledgers just then, in any lab, holds its journal for a moment
+    said = summary(
+        wait_until(
+            lambda: Ledger.recover(folder),
+            timeout_s=CLUSTER_ANSWERS_S,
+            what="the ledger of what was sent",
+            transient=(NothingYet,),
+        )
+    )
     assert said.torn
     assert said.acked > 0
     assert said.unknown > 0
