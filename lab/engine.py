@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +16,11 @@ from python_on_whales.utils import run as run_docker
 
 from lab.errors import LabError
 from lab.project import VERSIONS
-from lab.words import counted
 
 LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 _TERMINATE_S: Final = 5.0
-_ROUNDS: Final = 5  # of looking for what is to be removed
 _ADVICE: Final = ("--help' for more information", "--help'.")
 _NOT_STARTED: Final = (125, 126, 127)  # docker's own exit codes: nothing of the image ran
 
@@ -47,29 +46,6 @@ class Container:
         return self.state == "running" and self.health in ("healthy", "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Removed:
-    """What was found and removed, by kind."""
-
-    containers: int = 0
-    networks: int = 0
-    volumes: int = 0
-
-    def plus(self, other: "Removed") -> "Removed":
-        return Removed(
-            containers=self.containers + other.containers,
-            networks=self.networks + other.networks,
-            volumes=self.volumes + other.volumes,
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self.containers or self.networks or self.volumes)
-
-    def __str__(self) -> str:
-        kinds = {"container": self.containers, "network": self.networks, "volume": self.volumes}
-        return ", ".join(counted(number, kind) for kind, number in kinds.items() if number) or "nothing"
-
-
 def docker(*args: str) -> str:
     """One docker command's stdout; its stderr becomes the error."""
     with _translated(f"docker {args[0]}"):
@@ -89,7 +65,7 @@ def run_once(image: str, *, stdin: str) -> tuple[int, str]:
 
 def containers(project: str | None = None) -> list[Container]:
     """The lab's containers in every state, all labs' or one's, in the order of their services."""
-    lines = docker("ps", "--all", "--no-trunc", "--format", "{{json .}}", *_filters(project)).splitlines()
+    lines = docker("ps", "--all", "--no-trunc", "--format", "{{json .}}", *filters(project)).splitlines()
     return sorted((_container(json.loads(line)) for line in lines), key=lambda c: (c.project, c.service))
 
 
@@ -105,50 +81,7 @@ def _container(row: dict[str, str]) -> Container:
     )
 
 
-def remove(project: str | None = None) -> Removed:
-    """Remove what carries the lab's label, of one project or of all: containers, networks, volumes.
-
-    By label and not by Compose file: the file may have been edited since, and a half-made lab may
-    hold containers that never started. Until nothing is found: where `lab up` was killed, its Compose
-    lives on for a moment, and the engine makes what it was asked for.
-    """
-    removed = Removed()
-    for left in reversed(range(_ROUNDS)):
-        try:
-            found = _remove_what_is_there(_filters(project))
-        except EngineError:
-            if not left:
-                raise
-            continue
-        if not found:
-            break
-        removed = removed.plus(found)
-    return removed
-
-
-def _remove_what_is_there(filters: Sequence[str]) -> Removed:
-    boxes = docker("ps", "--all", "--quiet", *filters).split()
-    if boxes:
-        _unless_gone("rm", "--force", "--volumes", *boxes)
-    networks = docker("network", "ls", "--quiet", *filters).split()
-    if networks:
-        _unless_gone("network", "rm", *networks)
-    volumes = docker("volume", "ls", "--quiet", *filters).split()
-    if volumes:
-        _unless_gone("volume", "rm", "--force", *volumes)
-    return Removed(containers=len(boxes), networks=len(networks), volumes=len(volumes))
-
-
-def _unless_gone(*args: str) -> None:
-    """Two clean-ups may meet; what the other one removed first is not an error."""
-    try:
-        docker(*args)
-    except EngineError as error:
-        if not any(text in error.message.lower() for text in ("no such", "not found", "already in progress")):
-            raise
-
-
-def _filters(project: str | None) -> list[str]:
+def filters(project: str | None) -> list[str]:
     filters = ["--filter", f"label={LABEL}=true"]
     return filters if project is None else [*filters, "--filter", f"label={PROJECT_LABEL}={project}"]
 
@@ -289,6 +222,11 @@ def _translated(what: str) -> Iterator[None]:
         raise EngineError(f"{what} failed: {error.strerror or error}", 'see "lab doctor"') from error
 
 
+def started_at(inspected: Mapping[str, Any]) -> datetime:
+    """When a container last began to run."""
+    return datetime.fromisoformat(inspected["State"]["StartedAt"])
+
+
 def inspect(ids: Sequence[str]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(docker("inspect", *ids)) if ids else []
     return found
@@ -296,14 +234,15 @@ def inspect(ids: Sequence[str]) -> list[dict[str, Any]]:
 
 def logs(container: str) -> str:
     """Everything a container wrote, stdout and stderr in the order of time."""
-    done = subprocess.run(
-        ["docker", "logs", "--timestamps", container],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    with _translated("docker logs"):
+        done = subprocess.run(
+            ["docker", "logs", "--timestamps", container],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     if done.returncode:  # what the client says then is no line of the container's
         raise EngineError(f"docker logs failed: {_last(done.stdout.splitlines())}", output=done.stdout)
     return done.stdout

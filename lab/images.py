@@ -5,7 +5,6 @@ comes from pinned packages, so a host needs no Java, no Maven and no image regis
 """
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -182,8 +181,10 @@ def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
 def _held(path: Path) -> list[str]:
     """The names of the images in a file as "docker save" writes them."""
     try:
-        with tarfile.open(path) as archive, archive.extractfile("manifest.json") or io.BytesIO() as manifest:
-            return sorted(tag for image in json.load(manifest) for tag in image["RepoTags"] or ())
+        with tarfile.open(path) as archive:
+            manifest = archive.extractfile("manifest.json")
+            images = json.load(manifest) if manifest else []
+        return sorted(tag for image in images for tag in image["RepoTags"] or ())
     except (OSError, tarfile.TarError, ValueError, LookupError) as error:
         raise BadInput(
             f'"{path}" is no file of images: {error}', 'name a file that "lab images save" wrote'

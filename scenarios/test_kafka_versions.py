@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from lab import engine, images
+from lab import engine, images, removal
 from lab.harness import Lab, Wish
 from lab.images import Image
 from lab.mm2 import CUSTOM_POLICY, SOURCE
@@ -115,7 +115,7 @@ def newest() -> Iterator[Single]:
         single.start()
         yield single
     finally:
-        engine.remove(single.project)
+        removal.remove(single.project)
 
 
 def test_kafka_4_3_1_mirrors_in_kraft_mode(newest: Single) -> None:

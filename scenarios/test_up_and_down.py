@@ -19,6 +19,7 @@ pytestmark = pytest.mark.topology("basic-mirror")
 
 NAME = "converges"
 NO_HEAP = "LAB_SPARK_OPTS=-Xmx6m"  # its JVM starts, and ends long before any broker is healthy
+NO_JVM = "LAB_CONNECT_HEAP=-Xmx1k"  # no JVM starts with it, and Compose waits for the worker's health
 TOO_SHORT_S = "1"  # no broker is healthy by then, and no machine need be fast for it
 
 
@@ -97,6 +98,14 @@ def test_a_failing_up_leaves_its_evidence_and_nothing_else() -> None:
     saved = {path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()}
     assert {"run.json", "steps.jsonl", "containers.json", "compose.yaml", "logs/broker.log"} <= saved
     assert json.loads((run / "run.json").read_text())["outcome"].startswith("failed: ")
+    assert objects_of(NAME) == []
+
+
+def test_what_compose_said_of_a_failing_up_is_evidence_too() -> None:
+    done = lab_command("up", "kraft-2x2", "--name", NAME, "--set", NO_JVM)
+    assert done.code == 1, done.out
+    assert "docker up failed: " in done.err
+    assert "Waiting" in (_newest_run() / "engine.log").read_text()
     assert objects_of(NAME) == []
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import engine
-from lab.engine import Container, EngineError, Project, Removed, follow
+from lab import engine, removal
+from lab.engine import Container, EngineError, Project, follow
+from lab.removal import Removed
 
 Script = Callable[[str], Path]
 
@@ -144,7 +145,7 @@ esac
 def test_removal_is_by_label_and_counts(scripted: Script) -> None:
     noted = scripted(_THERE_UNTIL_REMOVED)
 
-    removed = engine.remove("lab-a")
+    removed = removal.remove("lab-a")
 
     assert removed == Removed(containers=2, networks=1, volumes=0)
     assert str(removed) == "2 containers, 1 network"
@@ -169,7 +170,7 @@ case "$1 $2" in
 esac"""
     )
 
-    assert engine.remove("lab-a")
+    assert removal.remove("lab-a")
     removals = [line for line in noted.read_text().splitlines() if " --force" in line or "network rm" in line]
     assert removals == [
         "rm --force --volumes b1",
@@ -193,14 +194,14 @@ def test_what_another_clean_up_removed_first_is_no_error(scripted: Script, words
 case "$1" in ps) [ -e "$gone" ] || echo b1 ;; rm) touch "$gone"; echo "{words}" >&2; exit 1 ;; esac"""
     )
 
-    assert engine.remove().containers == 1
+    assert removal.remove().containers == 1
 
 
 def test_another_failure_of_a_removal_is_an_error(scripted: Script) -> None:
     scripted('case "$1" in ps) echo b1 ;; rm) echo "permission denied" >&2; exit 1 ;; esac')
 
     with pytest.raises(EngineError, match=r"^docker rm failed: permission denied$"):
-        engine.remove()
+        removal.remove()
 
 
 def test_a_project_is_compose_with_its_files_and_both_env_files(scripted: Script, tmp_path: Path) -> None:

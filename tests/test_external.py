@@ -8,12 +8,12 @@ import httpx
 import pytest
 
 from lab import leases
-from lab.engine import Removed
 from lab.errors import BadInput
 from lab.external import CHANGES, ReadOnlyCluster, ReadOnlyConnect
 from lab.harness import Lab, Wish, bring_down, coming
 from lab.kafka import Cluster
 from lab.mm2 import Connector
+from lab.removal import Removed
 from lab.topology import Topology, TopologyError, load, read
 from tests.written_topology import VALID, write
 

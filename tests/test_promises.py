@@ -19,8 +19,8 @@ LAYERS = (
     *("errors", "words", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2"),
     *("mm2_dedicated", "export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
-    *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "monitoring"),
-    *("http", "metrics", "toxiproxy", "connect"),
+    *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "removal"),
+    *("monitoring", "http", "metrics", "toxiproxy", "connect"),
     *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
     *("parity", "internals", "lag", "switching", "diagnose"),
     *(

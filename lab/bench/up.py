@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from lab import engine, images, leases, topology
+from lab import images, leases, removal, topology
 from lab.bench.measured import Effort, Measured
 from lab.engine import Project
 from lab.errors import LabError
@@ -92,7 +92,7 @@ def _theirs() -> float:
             return time.monotonic() - begin
         finally:
             with uninterruptible():
-                engine.remove(_BY_HAND)
+                removal.remove(_BY_HAND)
                 leases.release(_NAME)
 
 

@@ -1,7 +1,6 @@
 """How the lab talks: steps and errors to stderr, results to stdout, as text or as one JSON object."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -116,7 +115,24 @@ def raw(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:  # or Python would say so at its end, and give a code of its own
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(SystemExit):
+            results.on_broken_pipe()
+
+
+@contextmanager
+def noted(failed: list[LabError]) -> Iterator[None]:
+    """What fails with one of several keeps none of the others from what was asked for."""
+    try:
+        yield
+    except LabError as error:
+        failed.append(error)
+
+
+def first_of(failed: Sequence[LabError]) -> LabError | None:
+    """The error that a command ends with; the others are told before."""
+    for error in failed[1:]:
+        remark(error.message)
+    return failed[0] if failed else None
 
 
 def remark(text: str) -> None:

@@ -197,7 +197,7 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
     failed: list[LabError] = []
     begun: list[Plan] = []
     for plan in lab.connectors.plans(chosen):
-        with mm2_states.noted(failed):
+        with console.noted(failed):
             lab.connectors.carry_out(plan)
             begun.append(plan)
     rows: list[tuple[Plan, Status | None, str]] = []
@@ -206,13 +206,11 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
         if force:
             rows.append((plan, None, "not waited for"))
             continue
-        with mm2_states.noted(failed):
+        with console.noted(failed):
             with console.step(steps, f"{connector.name} runs"):
                 running = lab.connectors.wait(connector, changed=plan.changed)
             note = "" if running.tasks else (lab.connectors.why_idle(connector) or "")
             rows.append((plan, running, note))
-    for error in failed[1:]:
-        console.remark(error.message)
     data = [
         {
             **(asdict(running) if running else {"name": plan.connector.name}),
@@ -230,7 +228,7 @@ def _deploy(lab: Lab, chosen: Sequence[Connector], *, force: bool, json: bool) -
         if not failed:
             _suggest(chosen)
 
-    console.show({"connectors": data}, as_json=json, text=text, error=failed[0] if failed else None)
+    console.show({"connectors": data}, as_json=json, text=text, error=console.first_of(failed))
 
 
 def _suggest(chosen: Sequence[Connector]) -> None:

@@ -1,7 +1,6 @@
 """mm2 pause, resume, restart, stop, offsets: what a connector that is deployed does, and how far it got."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -97,31 +96,20 @@ def _each(
     failed: list[LabError] = []
     asked: list[str] = []
     for connector in chosen:
-        with noted(failed):
+        with console.noted(failed):
             act(connector)
             asked.append(connector)
     done = [*others]
     steps = console.Steps()
     for connector in asked:
-        with noted(failed), console.step(steps, f"{doing} {connector}"):
+        with console.noted(failed), console.step(steps, f"{doing} {connector}"):
             done.append(wait(connector))
-    for error in failed[1:]:
-        console.remark(error.message)
     console.show(
         {"connectors": as_data(done)},
         as_json=json,
         text=lambda: table(done) if done or not failed else None,
-        error=failed[0] if failed else None,
+        error=console.first_of(failed),
     )
-
-
-@contextmanager
-def noted(failed: list[LabError]) -> Iterator[None]:
-    """What fails with one connector keeps none of the others from what was asked for."""
-    try:
-        yield
-    except LabError as error:
-        failed.append(error)
 
 
 def offsets(

@@ -50,7 +50,7 @@ def read(environment: Mapping[str, str]) -> Settings:
         workers=tuple(environment.get("EXPORTER_CONNECT", "").split()),
         connectors=_dedicated(environment.get("EXPORTER_MM2_PROPERTIES")),
         kafka_version=environment.get("EXPORTER_KAFKA_VERSION", ""),
-        interval_s=_seconds(environment.get("EXPORTER_INTERVAL_S") or str(INTERVAL_S)),
+        interval_s=interval("EXPORTER_INTERVAL_S", environment.get("EXPORTER_INTERVAL_S") or str(INTERVAL_S)),
         properties={
             alias: client_properties.read(path).librdkafka for alias, path in files.items() if path.exists()
         },
@@ -61,11 +61,12 @@ def _dedicated(path: str | None) -> tuple[Connector, ...]:
     return tuple(mm2_dedicated.connectors(mm2_dedicated.read(Path(path)))) if path else ()
 
 
-def _seconds(text: str) -> float:
+def interval(variable: str, text: str) -> float:
+    """In seconds."""
     try:
         interval_s = float(text)
     except ValueError:
         interval_s = 0.0
     if not 0.1 <= interval_s <= 3_600:
-        raise BadInput(f'EXPORTER_INTERVAL_S: "{text}" is not a number of seconds', "e.g. 5; 0.1 to 3600")
+        raise BadInput(f'{variable}: "{text}" is not a number of seconds', "e.g. 5; 0.1 to 3600")
     return interval_s

@@ -25,10 +25,14 @@ class Box:
     running: bool  # also when paused
     paused: bool
     exit_code: int
-    started_at: str
-    ran_s: float  # since its last start
+    started_at: datetime
     health: str  # "" when nothing checks it
     addresses: tuple[str, ...]  # in the lab's networks
+
+    @property
+    def ran_s(self) -> float:
+        """Since its last start, at the moment when it is asked for."""
+        return (datetime.now(UTC) - self.started_at).total_seconds()
 
     @property
     def ready(self) -> bool:
@@ -70,8 +74,7 @@ def _box(found: dict[str, Any]) -> Box:
         running=state["Running"],
         paused=state["Paused"],
         exit_code=state["ExitCode"],
-        started_at=state["StartedAt"],
-        ran_s=(datetime.now(UTC) - datetime.fromisoformat(state["StartedAt"])).total_seconds(),
+        started_at=engine.started_at(found),
         health=(state.get("Health") or {}).get("Status", ""),
         addresses=tuple(n["IPAddress"] for n in networks.values() if n.get("IPAddress")),
     )

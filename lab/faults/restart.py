@@ -54,4 +54,6 @@ class Restarting:
                 raise FaultNotObserved(f'service "{box.service}" was not restarted', "who else is at work?")
             if not seen.running:
                 raise FaultNotObserved(f'service "{box.service}" was started again, and ended: {seen}')
-        return ", ".join(f"{box.service} started at {now[box.id].started_at}" for box in self.boxes)
+        return ", ".join(
+            f"{box.service} started at {now[box.id].started_at.isoformat()}" for box in self.boxes
+        )

@@ -1,9 +1,6 @@
 """A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
-from typing import Any
 
 from lab import engine, images, security
 from lab.engine import EngineError
@@ -65,17 +62,15 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
 
 def restart_with_new_certificates(lab: Parts, run: Run, timeout_s: float) -> None:
     """Brokers read them when they start: those that run with an older one are restarted, one by one."""
+    if not lab.topology.secured:
+        return
     ids = [box.id for box in lab.containers() if box.service in lab.topology.secured]
     for box in engine.inspect(ids):
         service = box["Config"]["Labels"][engine.SERVICE_LABEL]
-        if _begun(box).timestamp() < security.certified_at(lab.name, service):
+        if engine.started_at(box).timestamp() < security.certified_at(lab.name, service):
             with run.step(f"restart {service}, its certificate was renewed"):
                 lab.project.stop(service)
                 lab.project.start(service, timeout_s=timeout_s)
-
-
-def _begun(box: Mapping[str, Any]) -> datetime:
-    return datetime.fromisoformat(box["State"]["StartedAt"])
 
 
 def wait_until_answers(lab: Parts, run: Run) -> None:
@@ -103,13 +98,12 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
     """
     from lab.kafka import ClusterError
 
-    require_running(lab)
     wanted = {connector.name for connector in lab.deployed()}
     nodes = [box.id for box in lab.containers() if box.service in lab.topology.mirror_makers]
-    since_ms = int(min(_begun(node) for node in engine.inspect(nodes)).timestamp() * 1000)
+    since_ms = int(min(map(engine.started_at, engine.inspect(nodes))).timestamp() * 1000)
 
     def observe() -> bool | NotYet:
-        require_running(lab)
+        require_ready(lab)
         statuses = lab.dedicated.statuses(since_ms=since_ms)
         running = {status.name for status in statuses if status.state == "RUNNING"}
         missing = sorted(wanted - running)
@@ -125,9 +119,10 @@ def _wait_until_mirror_maker_says_so(lab: Parts) -> None:
     )
 
 
-def require_running(lab: Parts) -> None:
+def require_ready(lab: Parts) -> None:
     """Compose asks a service without a health check once, which may be a moment before it ends."""
-    boxes = [box for box in lab.containers() if box.service in lab.topology.services]
-    if ended := [box.service for box in boxes if box.state in ("exited", "dead")]:
-        logs = ", ".join(f"logs/{service}.log" for service in ended)
-        raise EngineError(f"{', '.join(ended)} ended soon after the start, see {logs}")
+    boxes = [box for box in lab.containers() if box.service in lab.topology.services and not box.ready]
+    if boxes:
+        told = ", ".join(f"{box.service} is {box.health or box.state}" for box in boxes)
+        logs = ", ".join(f"logs/{box.service}.log" for box in boxes)
+        raise EngineError(f"{told} soon after the start, see {logs}")

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from lab import engine, leases, monitoring, topology
-from lab.engine import EngineError, Removed
+from lab import engine, leases, monitoring, removal, topology
+from lab.engine import EngineError
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
 from lab.harness import settings
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.interruption import uninterruptible
+from lab.removal import Removed
 from lab.run import Run
 from lab.setup import require_engine
 
@@ -26,7 +27,7 @@ def bring_down(name: str) -> Removed:
 
 def _remove(name: str) -> Removed:
     with uninterruptible():
-        removed = engine.remove(PROJECT_PREFIX + name)
+        removed = removal.remove(PROJECT_PREFIX + name)
         leases.release(name)
     return removed
 
@@ -35,7 +36,7 @@ def prune() -> Removed:
     """Remove every labelled object of every lab, and every lease."""
     require_engine()
     with uninterruptible():
-        removed = engine.remove()
+        removed = removal.remove()
         for name in leases.names():
             leases.release(name)
     return removed
@@ -70,12 +71,11 @@ def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, kee
             with _noting(run, "bring-down"), run.step("bring down"):
                 _remove(name)
                 left = "nothing is left of it"
-    if isinstance(error, KeyboardInterrupt):
-        with suppress(OSError):
-            run.close("interrupted")
-        return Interrupted(f'starting lab "{name}" was interrupted', left)
+    interrupted = isinstance(error, KeyboardInterrupt)
     with suppress(OSError):
-        run.close(f"failed: {error}")
+        run.close("interrupted" if interrupted else f"failed: {error}")
+    if interrupted:
+        return Interrupted(f'starting lab "{name}" was interrupted', left)
     if isinstance(error, LabError) and not isinstance(error, HostNotReady | BadInput):
         return type(error)(
             f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}; {left}"

@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lab import engine, leases, monitoring, security, topology
-from lab.engine import Removed
 from lab.errors import BadInput
 from lab.harness import breaking, coming, ending, settings
 from lab.harness.flows import Flows
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
+from lab.removal import Removed
 from lab.run import Run, Watcher
 from lab.setup import require_engine, require_memory
 from lab.wait import FAULT_LIMIT_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
@@ -92,7 +92,7 @@ class Lab(Parts):
                     coming.start(lab, run, wish.timeout_s)
                     coming.restart_with_new_certificates(lab, run, wish.timeout_s)
                 coming.wait_until_answers(lab, run)
-                coming.require_running(lab)
+                coming.require_ready(lab)
                 run.close("up", ports=dict(lab.ports))
             except BaseException as error:
                 # what was there before may hold records that somebody wants, however this ended
@@ -128,10 +128,11 @@ class Lab(Parts):
     def deploy(self, connector: Connector, *, wait: bool = True) -> Status:
         """PUT the connector and wait until it and all its tasks run, with what was changed."""
         self.topology.require_writable("deploying a connector")
+        if not wait:
+            self.connect.deploy(connector)
+            return self.connect.status(connector.name)
         (plan,) = self.connectors.plans([connector])
         self.connect.deploy(connector)
-        if not wait:
-            return self.connect.status(connector.name)
         return self.connectors.wait(connector, changed=plan.changed)
 
     def verify(

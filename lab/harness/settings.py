@@ -7,6 +7,7 @@ from typing import Final
 
 from lab import leases, mm2_dedicated, monitoring, security, topology
 from lab.errors import BadInput, nearest
+from lab.exporter.settings import interval
 from lab.project import existing_spark
 from lab.topology import Topology
 
@@ -15,11 +16,10 @@ _PROFILES: Final = "COMPOSE_PROFILES"
 _CONTAINERS: Final = "LAB_CONTAINERS"
 _NONE: Final = "none"
 
-# What the services of a topology would end with, or Compose refuse halfway: by how a variable's name ends.
+# With anything else a service would end, or Compose would refuse it halfway: by how a variable's name ends.
 _TAKES: Final = {
-    "_MEMORY": (r"[1-9]\d*g|0*([6-9]|[1-9]\d+)m", "amount of memory", "4g"),
+    "_MEMORY": (r"[1-9]\d*g|([6-9]|[1-9]\d+)m", "amount of memory", "4g"),
     "_MS": (r"\d{1,9}", "number of milliseconds", "5000"),
-    "_INTERVAL_S": (r"[1-9]\d{0,2}(\.\d+)?|0\.[1-9]\d*", "number of seconds from 0.1 to 999", "5"),
     "_EXACTLY_ONCE": (r"disabled|preparing|enabled", "value of exactly.once.source.support", "enabled"),
 }
 
@@ -67,6 +67,8 @@ def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str
         for ending, (pattern, what, example) in _TAKES.items():
             if variable.endswith(ending) and not re.fullmatch(pattern, value):
                 raise BadInput(f'{variable}="{value}" is no {what}', f"e.g. {variable}={example}")
+        if variable.endswith("_INTERVAL_S"):
+            interval(variable, value)
     if topology.MM2_PROPERTIES in asked:
         asked = {**asked, topology.MM2_PROPERTIES: str(_properties_file(chosen, asked))}
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from lab.cli import program as cli
-from lab.engine import Container, Removed
+from lab.engine import Container
 from lab.harness import Lab
 from lab.project import COMPOSE
+from lab.removal import Removed
 
 Captured = pytest.CaptureFixture[str]
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from lab import engine, images, monitoring
-from lab.engine import Project, Removed
+from lab import engine, images, monitoring, removal
+from lab.engine import Project
 from lab.harness import coming, ending, lab
 from lab.kafka import connection
+from lab.removal import Removed
 
 
 class Engine:
@@ -25,7 +26,7 @@ class Engine:
         self.registry = False  # whether an image registry has Grafana and Kafka UI
         monkeypatch.setattr(monitoring, "docker", lambda *_: "")
         monkeypatch.setattr(monitoring, "registry_answers", lambda _: self.registry)
-        monkeypatch.setattr(engine, "remove", self.remove)
+        monkeypatch.setattr(removal, "remove", self.remove)
         monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
         monkeypatch.setattr(Project, "up", self.up)
         monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)

@@ -8,10 +8,11 @@ import pytest
 
 from lab import engine, harness, leases
 from lab.connect import ConnectError
-from lab.engine import Container, EngineError, Removed
+from lab.engine import Container, EngineError
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
 from lab.harness import Lab, Wish, coming
 from lab.project import runs_folder
+from lab.removal import Removed
 from tests.harness.conftest import Engine
 
 WISH = Wish(topology="basic-mirror", name="a")
@@ -168,7 +169,7 @@ def test_a_service_that_ended_after_compose_had_asked_it_fails_the_lab(
         Lab.up(WISH)
 
     assert caught.value.message == (
-        'lab "a" did not come up: spark ended soon after the start, see logs/spark.log'
+        'lab "a" did not come up: spark is exited soon after the start, see logs/spark.log'
     )
 
 

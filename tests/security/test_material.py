@@ -1,5 +1,6 @@
 """lab.security: which files a lab gets, who may read them, when they are made anew."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -79,6 +80,20 @@ def test_what_will_soon_be_old_is_renewed_by_the_same_authority(secured: topolog
     after = files()
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {f"{broker}/keystore.pem" for broker in BROKERS}
+
+
+def test_a_certificate_is_as_old_as_its_file(secured: topology.Topology) -> None:
+    """Whoever began to run before that shows an older one."""
+    write(secured)
+    stores = {broker: security.folder("x") / broker / "keystore.pem" for broker in BROKERS}
+    for store in stores.values():
+        os.utime(store, (1_000, 1_000))
+    stores[BROKERS[0]].unlink()
+
+    write(secured)
+
+    assert security.certified_at("x", BROKERS[0]) > 1_000
+    assert [security.certified_at("x", broker) for broker in BROKERS[1:]] == [1_000] * (len(BROKERS) - 1)
 
 
 def test_an_authority_that_will_soon_be_none_is_made_anew_with_all_that_hangs_on_it(
