@@ -7,6 +7,9 @@ from lab.engine import EngineError, docker, filters
 from lab.words import counted
 
 _ROUNDS: Final = 5  # of looking for what is to be removed
+_TAKEN: Final = "has active endpoints"
+# Engines lose count when many containers of a network end at once, and count anew when they start.
+_MISCOUNTED: Final = 'where "docker network inspect" shows no container in it, restart the Docker engine'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,5 +75,7 @@ def _unless_gone(*args: str) -> None:
     try:
         docker(*args)
     except EngineError as error:
+        if _TAKEN in error.message:
+            raise EngineError(error.message, _MISCOUNTED) from error
         if not any(text in error.message.lower() for text in ("no such", "not found", "already in progress")):
             raise

@@ -7,7 +7,8 @@ it down. With `-n` each lab has one worker.
 
 import gc
 import hashlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
@@ -103,6 +104,13 @@ def lab(request: pytest.FixtureRequest, labs: Labs, run: Run) -> Iterator[Lab]:
     labs.require_fresh(request, lab)
     with labs.restored(lab, run):
         yield lab
+
+
+@pytest.fixture(scope="module")
+def own(labs: Labs) -> Iterator[Callable[[str], str]]:
+    """Gives names to labs that a scenario starts by itself, which are gone before and afterwards."""
+    with ExitStack() as held:
+        yield lambda what: held.enter_context(labs.own(what))
 
 
 @pytest.fixture(autouse=True)

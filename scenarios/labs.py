@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from lab import leases, topology
 from lab.errors import BadInput, Interrupted, LabError
-from lab.harness import Lab, Wish, breaking, save_evidence, settings
+from lab.harness import Lab, Wish, breaking, ending, save_evidence, settings
 from lab.harness.contents import Contents, restore
 from lab.run import Run
 
@@ -64,7 +64,7 @@ class Labs:
 
     def of(self, wanted: Wanted) -> Lab:
         if wanted not in self._started:
-            self._bring_down()  # one at a time in a process, so that memory holds one
+            self.close()  # one at a time in a process, so that memory holds one
             self._started[wanted] = self._attached(wanted.topology) or self._up(wanted)
         return self._started[wanted]
 
@@ -77,15 +77,28 @@ class Labs:
             pytest.fail(f'lab "{name}" is of topology "{lab.topology.name}", not "{topology}"', pytrace=False)
         return lab
 
+    @contextmanager
+    def own(self, what: str) -> Iterator[str]:
+        """The name of a lab that nobody else tests on; nothing of it is there before, nor afterwards.
+
+        What is there is left of a run that was killed, perhaps with the machine: `up` would join it.
+        """
+        name = f"test-{what}{self._config.getoption('--suffix')}"
+        with ExitStack() as held:
+            try:
+                held.enter_context(leases.exclusive(name, "testing on"))
+            except LabError as error:
+                told = f"{error.message}\nhint: give this one's labs other names with --suffix"
+                if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
+                    pytest.fail(told, pytrace=False)
+                pytest.exit(told, returncode=4)
+            ending.bring_down(name)
+            yield name
+            if not self._config.getoption("--keep"):
+                ending.bring_down(name)
+
     def _up(self, wanted: Wanted) -> Lab:
-        name = f"test-{'-'.join(filter(None, wanted))}{self._config.getoption('--suffix')}"
-        try:
-            self._held.enter_context(leases.exclusive(name, "testing on"))
-        except LabError as error:  # `up` would join it, and the first to end would take it from the other
-            told = f"{error.message}\nhint: give this one's labs other names with --suffix"
-            if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
-                pytest.fail(told, pytrace=False)
-            pytest.exit(told, returncode=4)
+        name = self._held.enter_context(self.own("-".join(filter(None, wanted))))
         known = topology.load(wanted.topology).variables
         wish = Wish(
             topology=wanted.topology,
@@ -131,17 +144,7 @@ class Labs:
                     step.note = "; ".join(told)
 
     def close(self) -> None:
-        if self._config.getoption("--keep"):
-            for lab in self._started.values():
-                lab.close()
-        else:
-            self._bring_down()
-
-    def _bring_down(self) -> None:
         for lab in self._started.values():
-            if self._config.getoption("--lab"):
-                lab.close()
-            else:
-                lab.down()
+            lab.close()
         self._started.clear()
         self._held.close()

@@ -4,7 +4,7 @@ Claim: a topology that names a running lab's EXTERNAL listeners shows the same t
 verdict; what would change those clusters is refused; an address that Spark cannot reach is named.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from scenarios.commands import lab_command, objects_of
 
 pytestmark = pytest.mark.topology("basic-mirror")
 
-NAME, TOPIC, COUNT = "by-address", "judged-by-address", 600
+TOPIC, COUNT = "judged-by-address", 600
 
 # Two verdicts take minutes where everything else runs too, and then they are asked for once more.
 SECOND_LOOK_S = 600.0
@@ -70,16 +70,21 @@ def mirrored(lab: Lab) -> str:
 
 
 @pytest.fixture(scope="module")
-def external(lab: Lab, mirrored: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def name(own: Callable[[str], str]) -> str:
+    return own("by-address")
+
+
+@pytest.fixture(scope="module")
+def external(lab: Lab, mirrored: str, name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = write(tmp_path_factory.mktemp("external") / "known", lab, "spark-on-host-network")
     try:
-        done = lab_command("up", str(folder), "--name", NAME)
+        done = lab_command("up", str(folder), "--name", name)
         assert done.code == 0, done.err
-        with closing(Lab.attach(NAME)) as known:
+        with closing(Lab.attach(name)) as known:
             yield known
     finally:
-        assert lab_command("down", "--name", NAME).code == 0
-        assert objects_of(NAME) == []
+        assert lab_command("down", "--name", name).code == 0
+        assert objects_of(name) == []
 
 
 def test_nothing_but_spark_was_started(external: Lab) -> None:
@@ -87,13 +92,15 @@ def test_nothing_but_spark_was_started(external: Lab) -> None:
 
 
 def test_status_and_topics_are_those_of_the_other_lab(lab: Lab, external: Lab, mirrored: str) -> None:
+    names = lab.name, external.name
+
     def alike() -> bool | NotYet:
         """A worker that writes its offsets between the two makes a difference of a record."""
-        ours, theirs = (lab_command("status", "--name", n, "--json").json for n in (lab.name, NAME))
+        ours, theirs = (lab_command("status", "--name", n, "--json").json for n in names)
         if silent := {**theirs["not_answering"], **ours["not_answering"]}:
             return NotYet(f"not answering within seconds: {silent}")
         assert theirs["connectors"] == ours["connectors"] != []
-        listed = [lab_command("topics", "--name", n, "--json").json["topics"] for n in (lab.name, NAME)]
+        listed = [lab_command("topics", "--name", n, "--json").json["topics"] for n in names]
         assert mirrored in {topic["topic"] for topic in listed[1]}
         return (theirs["topics"] == ours["topics"] and listed[0] == listed[1]) or NotYet("they differ")
 
@@ -101,9 +108,11 @@ def test_status_and_topics_are_those_of_the_other_lab(lab: Lab, external: Lab, m
 
 
 def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None:
+    names = lab.name, external.name
+
     def alike() -> list[tuple[str, str, dict[str, int]]] | NotYet:
         """MM2 may write another offset sync between the two; with its next commit all are there."""
-        ours, theirs = (lab_command("verify", mirrored, "--name", n, "--json") for n in (lab.name, NAME))
+        ours, theirs = (lab_command("verify", mirrored, "--name", n, "--json") for n in names)
         assert theirs.code == ours.code == 0, theirs.out
         told = [[(v["check"], v["outcome"], v["counts"]) for v in d.json["verdicts"]] for d in (ours, theirs)]
         return told[1] if told[0] == told[1] else NotYet(f"they differ: {told}")
@@ -114,7 +123,7 @@ def test_the_verdict_is_the_same(lab: Lab, external: Lab, mirrored: str) -> None
 
 def test_a_diagnosis_finds_nothing_there(external: Lab) -> None:
     def observe() -> bool | NotYet:  # one that does not answer within seconds is a finding
-        done = lab_command("diagnose", "--name", NAME, "--json")
+        done = lab_command("diagnose", "--name", external.name, "--json")
         fine = (done.code, done.json["findings"]) == (0, []) and done.json["looked_at"]["connectors"] > 0
         return fine or NotYet(done.out)
 
@@ -135,7 +144,7 @@ def test_what_would_change_the_clusters_is_refused(
     lab: Lab, external: Lab, mirrored: str, command: tuple[str, ...]
 ) -> None:
     before = lab.source.topic_names(), lab.source.offsets(mirrored)
-    done = lab_command(*command, "--name", NAME)
+    done = lab_command(*command, "--name", external.name)
     assert done.code == 2, done.out
     what, hint = done.err.splitlines()
     assert what.endswith('would change clusters that the lab did not start: topology "known" is read-only')
@@ -144,15 +153,18 @@ def test_what_would_change_the_clusters_is_refused(
     assert TOPIC in lab.connect.names()
 
 
-def test_an_address_that_spark_does_not_reach_is_named(lab: Lab, mirrored: str, tmp_path: Path) -> None:
+def test_an_address_that_spark_does_not_reach_is_named(
+    lab: Lab, mirrored: str, own: Callable[[str], str], tmp_path: Path
+) -> None:
     """Spark in a network of its own: for it, 127.0.0.1 is its own container."""
-    folder = write(tmp_path / "apart", lab, "spark")
+    name = own("apart")
+    folder = write(tmp_path / name, lab, "spark")  # a lab is called as its folder
     try:
         assert lab_command("up", str(folder)).code == 0
-        done = lab_command("verify", mirrored, "--name", "apart")
+        done = lab_command("verify", mirrored, "--name", name)
         assert done.code == 1, done.out
         what, hint = done.err.splitlines()[-2:]
         assert what.startswith(f'error: Spark does not reach cluster "source" at {lab.source.bootstrap}: ')
         assert f"must resolve and reach {lab.source.bootstrap}" in hint
     finally:
-        assert lab_command("down", "--name", "apart").code == 0
+        assert lab_command("down", "--name", name).code == 0

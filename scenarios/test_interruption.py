@@ -9,7 +9,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
@@ -23,13 +23,24 @@ pytestmark = pytest.mark.topology("basic-mirror")
 CLEAN_S = 30.0
 LONGEST_S = {"up": 12.0, "down": 2.0, "lesson": 40.0, "worker": 40.0}
 LESSON = "scenarios/lessons/test_basic_mirror.py"
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", LESSON, "--suffix=-killed"]
+PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", LESSON]
+
+
+@pytest.fixture(scope="module")
+def name(own: Callable[[str], str]) -> str:
+    return own("interrupted")
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
+def nothing_is_left(name: str) -> Iterator[None]:
     yield
-    lab_command("down", "--name", "interrupted")
+    lab_command("down", "--name", name)
+
+
+@pytest.fixture
+def suffix(request: pytest.FixtureRequest) -> str:
+    """Of the labs of a pytest that is to be interrupted."""
+    return f"{request.config.getoption('--suffix')}-killed"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -45,14 +56,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("moment", moments, ids=ids)
 
 
-def _command(kind: str) -> tuple[list[str], str]:
+def _command(kind: str, name: str, suffix: str) -> tuple[list[str], str]:
     """What to interrupt, and the name of the lab that it makes or removes."""
     if kind in ("lesson", "worker"):  # of which only the process that started it is told
-        return PYTEST + ["-n1"] * (kind == "worker"), "test-basic-mirror-killed"
+        return [*PYTEST, f"--suffix={suffix}"] + ["-n1"] * (kind == "worker"), f"test-basic-mirror{suffix}"
     if kind == "down":  # goes on to its end, however it is asked to stop
-        assert lab_command("up", "basic-mirror", "--name", "interrupted").code == 0
-        return [*COMMAND, "down", "--name", "interrupted"], "interrupted"
-    return [*COMMAND, "up", "basic-mirror", "--name", "interrupted"], "interrupted"
+        assert lab_command("up", "basic-mirror", "--name", name).code == 0
+        return [*COMMAND, "down", "--name", name], name
+    return [*COMMAND, "up", "basic-mirror", "--name", name], name
 
 
 def _interrupt(command: list[str], how: signal.Signals, after_s: float) -> int:
@@ -67,37 +78,48 @@ def _interrupt(command: list[str], how: signal.Signals, after_s: float) -> int:
         return process.returncode
 
 
-def test_an_interruption_leaves_nothing(moment: tuple[str, signal.Signals, float]) -> None:
+def test_an_interruption_leaves_nothing(
+    moment: tuple[str, signal.Signals, float], name: str, suffix: str
+) -> None:
     kind, how, after_s = moment
-    command, name = _command(kind)
+    command, made = _command(kind, name, suffix)
     code = _interrupt(command, how, after_s)
     if kind == "up" and code == 0:
         return  # it was up before the signal came: nothing was interrupted, and the lab is meant to stay
     wait_until(
-        lambda: True if not (left := objects_of(name)) else NotYet(f"{len(left)} objects"),
+        lambda: True if not (left := objects_of(made)) else NotYet(f"{len(left)} objects"),
         timeout_s=CLEAN_S,
-        what=f"nothing left of lab {name!r} after {how.name} in {kind}",
+        what=f"nothing left of lab {made!r} after {how.name} in {kind}",
     )
     before_it_began = -how.value  # Python was still starting, and nothing of ours had run
     expected = {"up": {130}, "down": {0}, "lesson": {0, 2}, "worker": {0, 2}}[kind] | {before_it_began}
     assert code in expected, f"exit code {code}"
 
 
+def test_scenarios_start_without_what_a_killed_run_left(
+    own: Callable[[str], str], request: pytest.FixtureRequest
+) -> None:
+    left = f"test-left{request.config.getoption('--suffix')}"
+    assert lab_command("up", "spark-only", "--name", left).code == 0
+    assert objects_of(left)
+    assert (own("left"), objects_of(left)) == (left, [])
+
+
 @pytest.mark.parametrize("after_s", [0.0, 2.0])
-def test_what_a_sigkill_leaves_down_removes(after_s: float) -> None:
+def test_what_a_sigkill_leaves_down_removes(after_s: float, name: str) -> None:
     """`after_s` the first of it is there."""
-    up = [*COMMAND, "up", "basic-mirror", "--name", "interrupted"]
+    up = [*COMMAND, "up", "basic-mirror", "--name", name]
     with subprocess.Popen(
         up, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
         wait_until(
-            lambda: bool(objects_of("interrupted")) or NotYet("nothing"),
+            lambda: bool(objects_of(name)) or NotYet("nothing"),
             timeout_s=SERVICES_HEALTHY_S,
             what="something of the lab",
         )
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=after_s)
         process.kill()
-    assert objects_of("interrupted"), "nothing was there to remove"
-    assert lab_command("down", "--name", "interrupted").code == 0
-    assert objects_of("interrupted") == []
+    assert objects_of(name), "nothing was there to remove"
+    assert lab_command("down", "--name", name).code == 0
+    assert objects_of(name) == []

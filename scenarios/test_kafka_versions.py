@@ -6,7 +6,7 @@ lab's own does it, and configs are synced too.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.topology("basic-mirror")
 RECORDS = [payload(f"deadbeef-0-{n}", 40) for n in range(100)]
 
 
-def test_kafka_2_8_2_mirrors_in_zookeeper_mode() -> None:
-    lab = Lab.up(Wish(topology="basic-mirror", name="oldest", kafka="2.8.2"))
+def test_kafka_2_8_2_mirrors_in_zookeeper_mode(own: Callable[[str], str]) -> None:
+    lab = Lab.up(Wish(topology="basic-mirror", name=own("oldest"), kafka="2.8.2"))
     try:
         assert lab.shell("broker", "kafka-topics.sh --version").startswith("2.8.2")
         lab.source.create_topic("to_replicate")

@@ -4,7 +4,8 @@ Claim: the second lab takes other ports, a topic of one is not in the other, and
 leaves the other as it was.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -15,16 +16,13 @@ pytestmark = pytest.mark.topology("basic-mirror")
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[Lab, Lab]]:
-    first = Lab.up(Wish(topology="basic-mirror", name="side-a"))
-    try:
-        second = Lab.up(Wish(topology="basic-mirror", name="side-b"))
-        try:
-            yield first, second
-        finally:
-            second.down()
-    finally:
-        first.down()
+def pair(own: Callable[[str], str]) -> Iterator[tuple[Lab, Lab]]:
+    with ExitStack() as held:
+        first, second = (
+            held.enter_context(closing(Lab.up(Wish(topology="basic-mirror", name=own(f"side-{side}")))))
+            for side in "ab"
+        )
+        yield first, second
 
 
 def test_their_ports_differ(pair: tuple[Lab, Lab]) -> None:

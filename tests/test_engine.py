@@ -80,10 +80,10 @@ def test_what_docker_refuses_is_one_line(scripted: Script) -> None:
 
 
 @pytest.mark.parametrize(
-    "advice", ["Run 'docker run --help' for more information", "See 'docker run --help'."]
+    "empty", ["Run 'docker run --help' for more information", "See 'docker run --help'.", "exit status 1"]
 )
-def test_an_advice_to_read_help_is_not_what_went_wrong(scripted: Script, advice: str) -> None:
-    scripted(f'echo "docker: no such image" >&2; echo >&2; echo "{advice}" >&2; exit 125')
+def test_an_advice_to_read_help_is_not_what_went_wrong(scripted: Script, empty: str) -> None:
+    scripted(f'echo "docker: no such image" >&2; echo >&2; echo "{empty}" >&2; exit 125')
 
     with pytest.raises(EngineError, match=r"^docker run failed: docker: no such image$"):
         engine.docker("run", "x")
@@ -202,6 +202,21 @@ def test_another_failure_of_a_removal_is_an_error(scripted: Script) -> None:
 
     with pytest.raises(EngineError, match=r"^docker rm failed: permission denied$"):
         removal.remove()
+
+
+def test_a_network_that_the_engine_thinks_is_in_use_is_told_with_what_to_do(scripted: Script) -> None:
+    scripted(
+        """case "$1 $2" in
+"network ls") echo n1 ;;
+"network rm") echo "error while removing network: n1 has active endpoints" >&2
+              echo "exit status 1" >&2; exit 1 ;;
+esac"""
+    )
+
+    with pytest.raises(EngineError, match=r"^docker network failed: .*: n1 has active endpoints$") as caught:
+        removal.remove()
+
+    assert (caught.value.hint or "").endswith("restart the Docker engine")
 
 
 def test_a_project_is_compose_with_its_files_and_both_env_files(scripted: Script, tmp_path: Path) -> None:

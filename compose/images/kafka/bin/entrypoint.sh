@@ -87,15 +87,35 @@ format_storage() { # file
   kafka-storage format --config "$1" --cluster-id "${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}" "${options[@]}" >&2
 }
 
+ran_before() {
+  local dir
+  for dir in ${settings[log.dirs]//,/ }; do [[ ! -e $dir/meta.properties ]] || return 0; done
+  return 1
+}
+
+# yes, no, or nothing as long as ZooKeeper does not answer
 registered() { # zookeeper host:port, broker id
-  (exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && echo dump >&3 && grep -q "/brokers/ids/$2\$" <&3) 2>/dev/null
+  local told
+  told=$( (exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && echo dump >&3 && timeout 5 cat <&3) 2>/dev/null) || return 0
+  case $told in
+    *"/brokers/ids/$2"$'\n'* | *"/brokers/ids/$2") echo yes ;;
+    *ephemeral* | *whitelist*) echo no ;; # a ZooKeeper that may not tell is not waited for
+  esac
 }
 
 # A broker that was killed stays registered until its session ends, and its successor would end at once
-# on finding the name taken.
+# on finding the name taken. After a power cut ZooKeeper comes back with the broker, and with the sessions;
+# only one that starts for the first time has nothing to wait for.
 wait_until_forgotten() {
-  local zookeeper=${settings[zookeeper.connect]%%[,/]*} deadline=$((SECONDS + 30))
-  while ((SECONDS < deadline)) && registered "$zookeeper" "${settings[broker.id]:-none}"; do sleep 0.3; done
+  local zookeeper=${settings[zookeeper.connect]%%[,/]*} deadline=$((SECONDS + 60))
+  while ((SECONDS < deadline)); do
+    case $(registered "$zookeeper" "${settings[broker.id]:-none}") in
+      yes) ;;
+      no) return 0 ;;
+      *) ran_before || return 0 ;;
+    esac
+    sleep 0.3
+  done
 }
 
 broker() {
@@ -111,12 +131,12 @@ broker() {
   else
     kind=zk-broker
     default zookeeper.session.timeout.ms 6000
-    wait_until_forgotten
   fi
   if [[ -v "settings[advertised.listeners]" ]]; then
     default listeners "$(sed -E 's,://[^:]*:,://0.0.0.0:,g' <<<"${settings[advertised.listeners]}")"
   fi
   default log.dirs /var/lib/kafka/data
+  [[ $kind != zk-broker ]] || wait_until_forgotten
   default offsets.topic.replication.factor 1
   default transaction.state.log.replication.factor 1
   default transaction.state.log.min.isr 1
