@@ -1,14 +1,17 @@
 """Start, stop and inspect containers. Knows Docker and Compose; knows nothing about Kafka."""
 
 import json
+import math
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from queue import Empty, SimpleQueue
+from typing import IO, Any, Final
 
 from python_on_whales import ClientNotFoundError, DockerClient
 from python_on_whales.exceptions import DockerException
@@ -21,6 +24,7 @@ LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 _TERMINATE_S: Final = 5.0
+_SILENT_S: Final = 1.0
 _EMPTY: Final = ("--help' for more information", "--help'.", "exit status 1")  # such last lines tell nothing
 _NOT_STARTED: Final = (125, 126, 127)  # docker's own exit codes: nothing of the image ran
 
@@ -40,6 +44,10 @@ class Container:
     service: str
     state: str  # created, running, paused, exited, dead …
     health: str  # healthy, unhealthy, starting, or "" when nothing checks
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("exited", "dead")
 
     @property
     def ready(self) -> bool:
@@ -106,11 +114,13 @@ class Project:
         """A `docker compose` command line for this project."""
         return [str(part) for part in self._client.compose.docker_compose_cmd] + list(args)
 
-    def up(self, *, timeout_s: float, on_line: Callable[[str], None]) -> None:
+    def up(
+        self, *, timeout_s: float, on_line: Callable[[str], None], look: Callable[[], None] = lambda: None
+    ) -> None:
         """Create and start what is missing or changed, and wait until all of it is healthy."""
         # Compose's own --wait-timeout begins when the last service has started.
         options = ("--detach", "--wait", "--quiet-pull", "--remove-orphans")
-        follow(self.command("up", *options), on_line, timeout_s=timeout_s)
+        follow(self.command("up", *options), on_line, look=look, timeout_s=timeout_s)
 
     def rendered(self) -> str:
         with _translated("docker compose config"):
@@ -155,11 +165,13 @@ def follow(
     command: list[str],
     on_line: Callable[[str], None],
     *,
+    look: Callable[[], None] = lambda: None,
     environment: Mapping[str, str] | None = None,
-    timeout_s: float | None = None,
+    timeout_s: float = math.inf,
 ) -> None:
-    """Run a long command line by line; whatever ends us ends it first, and so does `timeout_s`.
+    """Run a long command line by line; whatever ends us ends it first.
 
+    So do `timeout_s`, and an error of `look`, which is called whenever nothing was said for a second.
     In a session of its own: a Ctrl-C reaches only the lab, which stops this command and then removes
     what it had created. Left alone it would go on creating containers behind the clean-up's back.
     """
@@ -174,17 +186,24 @@ def follow(
         env=environment,
         start_new_session=True,
     )
-    late = threading.Timer(timeout_s or 0, process.terminate)
-    if timeout_s is not None:
-        late.start()
+    until = time.monotonic() + timeout_s
+    said: SimpleQueue[str | None] = SimpleQueue()
+    reader = threading.Thread(target=_pass_on, args=(process.stdout, said), daemon=True)
+    reader.start()
     try:
-        for line in process.stdout or ():
-            lines.append(line.rstrip())
-            on_line(line.strip())
+        while (line := _next(said)) is not None:
+            if line:
+                lines.append(line.rstrip())
+                on_line(line.strip())
+            else:
+                look()
+            if time.monotonic() > until:
+                raise EngineError(f"docker {_verb(command)} failed: not done within {timeout_s:g} s")
         code = process.wait()
+    except EngineError as error:
+        error.output = "\n".join(lines)
+        raise
     finally:
-        in_time = not late.finished.is_set()  # which it is also once it was cancelled
-        late.cancel()
         if process.poll() is None:
             process.terminate()
             try:
@@ -192,11 +211,25 @@ def follow(
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        if process.stdout is not None:
+        reader.join(_TERMINATE_S)
+        if process.stdout is not None and not reader.is_alive():
             process.stdout.close()
     if code != 0:
-        told = _last(lines) if in_time else f"not done within {timeout_s:g} s"
-        raise EngineError(f"docker {_verb(command)} failed: {told}", output="\n".join(lines))
+        raise EngineError(f"docker {_verb(command)} failed: {_last(lines)}", output="\n".join(lines))
+
+
+def _pass_on(lines: IO[str] | None, said: SimpleQueue[str | None]) -> None:
+    for line in lines or ():
+        said.put(line)
+    said.put(None)
+
+
+def _next(said: SimpleQueue[str | None]) -> str | None:
+    """A line; none is left; or nothing was said for a while."""
+    try:
+        return said.get(timeout=_SILENT_S)
+    except Empty:
+        return ""
 
 
 def _verb(command: list[str]) -> str:

@@ -270,6 +270,19 @@ def test_a_followed_command_that_takes_too_long_is_ended() -> None:
         follow(["sh", "-c", "echo no such image; exit 1", "up"], lambda _: None, timeout_s=60)
 
 
+def test_a_look_while_nothing_is_said_can_end_a_followed_command() -> None:
+    lines: list[str] = []
+
+    def look() -> None:
+        raise EngineError(f"ended after {lines}")
+
+    with pytest.raises(EngineError, match=r"^ended after \['waiting'\]$") as caught:
+        follow(["sh", "-c", "echo waiting; exec sleep 60", "up"], lines.append, look=look)
+
+    assert caught.value.output == "waiting"
+    follow(["sh", "-c", "echo in time"], lines.append, look=look)
+
+
 _INTERRUPTED = """
 import sys
 from lab.engine import follow

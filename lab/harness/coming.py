@@ -1,9 +1,10 @@
 """A lab comes up: its images are there, its services are healthy, and what runs answers from outside."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from lab import engine, images, security
-from lab.engine import EngineError
+from lab.engine import Container, EngineError
 from lab.harness.parts import Parts
 from lab.images import Image
 from lab.run import Run, Watcher
@@ -43,18 +44,25 @@ def start(lab: Parts, run: Run, timeout_s: float) -> None:
     if not total:
         return
     with run.step(f"start {total} services") as step:
-        ready: set[str] = set()
+        told: dict[str, set[str]] = {"Started": set(), "Running": set(), "Healthy": set()}
 
         def on_line(line: str) -> None:
             parts = line.split()
-            if len(parts) >= 3 and parts[0] == "Container" and parts[2] in ("Healthy", "Started", "Running"):
-                ready.add(f"{parts[1]}:{parts[2]}")
-                healthy = sum(1 for r in ready if r.endswith((":Healthy", ":Running")))
-                step.say(f"{healthy} of {total} ready")
+            if len(parts) >= 3 and parts[0] == "Container" and parts[2] in told:
+                service = parts[1].removeprefix(f"{lab.project.name}-").rpartition("-")[0]
+                told[parts[2]].add(service)
+                step.say(f"{len(told['Running'] | told['Healthy'])} of {total} ready")
+
+        def look() -> None:
+            """Compose tells of a service that has ended once all others are healthy, or have ended too."""
+            began = told["Started"] | told["Running"]
+            boxes = [box for box in lab.containers() if box.service in began and box.ended]
+            if boxes:
+                raise not_ready(boxes)
 
         with ThreadPoolExecutor(max_workers=1) as meanwhile:
             clients = meanwhile.submit(lab.make_clients)
-            lab.project.up(timeout_s=timeout_s, on_line=on_line)
+            lab.project.up(timeout_s=timeout_s, on_line=on_line, look=look)
             clients.result()
         if not lab.topology.roles.external:
             step.note = f"Kafka {lab.kafka_version}"
@@ -123,6 +131,9 @@ def require_ready(lab: Parts) -> None:
     """Compose asks a service without a health check once, which may be a moment before it ends."""
     boxes = [box for box in lab.containers() if box.service in lab.topology.services and not box.ready]
     if boxes:
-        told = ", ".join(f"{box.service} is {box.health or box.state}" for box in boxes)
-        logs = ", ".join(f"logs/{box.service}.log" for box in boxes)
-        raise EngineError(f"{told} soon after the start, see {logs}")
+        raise not_ready(boxes)
+
+
+def not_ready(boxes: Sequence[Container]) -> EngineError:
+    told = [f"{box.service} {'ended' if box.ended else f'is {box.health or box.state}'}" for box in boxes]
+    return EngineError(f"{', '.join(told)}, see {', '.join(f'logs/{box.service}.log' for box in boxes)}")

@@ -168,9 +168,7 @@ def test_a_service_that_ended_after_compose_had_asked_it_fails_the_lab(
     with pytest.raises(EngineError) as caught:
         Lab.up(WISH)
 
-    assert caught.value.message == (
-        'lab "a" did not come up: spark is exited soon after the start, see logs/spark.log'
-    )
+    assert caught.value.message == ('lab "a" did not come up: spark ended, see logs/spark.log')
 
 
 def test_bringing_down_removes_and_gives_ports_back(fake: Engine) -> None:
