@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from lab import engine
 from lab.engine import EngineError
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.faults.fault import Ground
 from lab.faults.inverse import Inverse
 from lab.faults.victims import Victim
 from lab.wait import SERVICES_HEALTHY_S, NotYet, wait_until
 
+_TELLS: Final = '"lab logs SERVICE" tells why'
 _STAYS_S: Final = 3.0  # a program that cannot start has ended by then
 
 
@@ -126,6 +127,8 @@ class StartAgain(Inverse):
     def prove(self) -> str:
         def observe() -> str | NotYet:
             boxes = look(self.containers)
+            if ended := [box for box in boxes if not box.running]:  # nothing starts it once more
+                raise LabError(f"{', '.join(map(str, ended))} once it was started again", _TELLS)
             told = ", ".join(map(str, boxes)) or "the containers are gone"
             return told if all(box.ready for box in boxes) else NotYet(told)
 
@@ -133,6 +136,6 @@ class StartAgain(Inverse):
             observe,
             timeout_s=SERVICES_HEALTHY_S,
             what="the services that were hit are healthy again",
-            hint='"lab logs SERVICE" tells why not',
+            hint=_TELLS,
             pause_s=0.2,
         )

@@ -1,6 +1,7 @@
 """What every fault goes through: proved when it begins and when it ends, and undone whatever happens."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Final
 
 from lab.errors import BadInput, LabError
@@ -103,24 +104,31 @@ def inject(lab: Ground, fault: Fault, *, limit_s: float) -> Injected:
 
 def heal(lab: Ground, who: str) -> list[tuple[Entry, str]]:
     """Undo every fault of a lab that may be in force, and wait until the clusters are whole again."""
-    healed = undo(lab.name, who)
+    found = _of_each(lab.name, lambda entry: entry.heal(who))
+    healed = [(entry, by) for entry, by in found if by]
     if healed:
         _settle(lab)
     return healed
 
 
-def undo(lab: str, who: str) -> list[tuple[Entry, str]]:
+def undo(lab: str) -> list[Entry]:
+    """Undo what may be in force, unproved and still open: where a whole lab is down, who is asked for a proof
+    waits for others that are down.
+    """
+    return [entry for entry, _ in _of_each(lab, Entry.undo)]
+
+
+def _of_each(lab: str, do: Callable[[Entry], str | None]) -> list[tuple[Entry, str | None]]:
     """The last one first. One that cannot be undone does not keep the others from it; then its error."""
-    healed, failed = [], []
+    done, failed = [], []
     for entry in reversed(journal.open_entries(lab)):
         try:
-            if by := entry.heal(who):
-                healed.append((entry, by))
+            done.append((entry, do(entry)))
         except LabError as error:
             failed.append(LabError(f"{entry.what} is not undone: {error.message}", error.hint))
     if failed:
         raise failed[0]
-    return healed
+    return done
 
 
 def _settle(lab: Ground) -> None:

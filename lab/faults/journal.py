@@ -123,6 +123,12 @@ class Entry:
             self.write("healed", by=by, who=who)
             return by
 
+    def undo(self) -> None:
+        """Without a proof, so that it stays open."""
+        with self.held() as there:
+            if there and self.is_open and (opened := self.opened):
+                decode(opened["inverse"]).undo()
+
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Nobody else makes or heals it meanwhile; whether it is there."""

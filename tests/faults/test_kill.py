@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lab.errors import BadInput
+from lab.errors import BadInput, LabError
 from lab.faults import Brokers, FaultNotObserved, Kill, Service, containers
 from lab.wait import TimedOut
 from tests.faults.conftest import MARK, Engine, FakeLab
@@ -54,6 +54,19 @@ def test_what_nothing_checks_is_whole_again_when_it_has_run_for_a_while(
         act.inverse.prove()
     box.started_at = (datetime.now(UTC) - timedelta(seconds=4)).isoformat()
     assert act.inverse.prove() == "kafka-source-1 running for 4 s"
+
+
+def test_what_ends_again_after_its_start_is_told_and_not_waited_for(
+    lab: FakeLab, fake_engine: Engine
+) -> None:
+    act = KILL.check(lab, MARK)
+    act.inject()
+    act.inverse.undo()
+    fake_engine.boxes["kafka-source-1"].state = "exited"
+    fake_engine.boxes["kafka-source-1"].exit_code = 1
+
+    with pytest.raises(LabError, match=r"^kafka-source-1 ended with 1 once it was started again$"):
+        act.inverse.prove()
 
 
 def test_a_service_that_was_started_again_is_not_killed_any_more(lab: FakeLab, fake_engine: Engine) -> None:

@@ -155,15 +155,29 @@ def in_sync(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{home}.wait_until_in_sync", lambda _: None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told(Nothing):
+    """Tells when it is undone, and when that is proved."""
+
+    def undo(self) -> None:
+        SAID.append("undo")
+
+    def prove(self) -> str:
+        SAID.append("prove")
+        return "seen"
+
+
 @pytest.mark.usefixtures("in_sync")
-def test_up_heals_before_it_starts_anything(lab: Lab, fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = open_fault()
-    seen: list[bool] = []
-    monkeypatch.setattr(fake, "starting", lambda: seen.append(entry.is_open))
+def test_up_undoes_before_it_starts_anything_and_proves_it_when_all_is_up(
+    lab: Lab, fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SAID.clear()
+    entry = Entry.open("a", new_id(), what="kill one", settings={}, inverse=Told(why="a test"), limit_s=9)
+    monkeypatch.setattr(fake, "starting", lambda: SAID.append("start"))
 
     Lab.up(Wish(topology="basic-mirror", name="a"))
 
-    assert seen == [False]
+    assert SAID == ["undo", "start", "undo", "prove"]
     assert entry.events()[-1]["who"] == "lab up"
 
 
