@@ -114,11 +114,20 @@ def lease(
                 ports[port.variable] = int(mine[port.variable])
             else:
                 ports[port.variable] = _free(port, others | set(ports.values()) | set(asked.values()))
-        values = {**settings, **ports}
-        temporary = path.with_suffix(".new")
-        temporary.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
-        temporary.replace(path)
+        _write(path, {**settings, **ports})
     return ports
+
+
+def put_back(name: str, lease: Mapping[str, str]) -> None:
+    """The lease that a lab had, as when it does not come up with another one."""
+    with _all_leases():
+        _write(env_file(name), lease)
+
+
+def _write(path: Path, values: Mapping[str, str | int]) -> None:
+    temporary = path.with_suffix(".new")
+    temporary.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    temporary.replace(path)
 
 
 def release(name: str) -> None:

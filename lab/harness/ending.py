@@ -1,6 +1,6 @@
 """A lab goes away: brought down, pruned, or abandoned since it did not come up, its evidence saved before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from lab import engine, leases, monitoring, removal, topology
@@ -56,8 +56,19 @@ def stop_profile(name: str, profile: str) -> None:
         monitoring.write(name, settings.started(plain, left))
 
 
-def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, keep: bool) -> BaseException:
-    """Save what can tell why, remove what was started, and give the error that the user sees."""
+def abandon(
+    name: str,
+    lab: Parts | None,
+    run: Run,
+    error: BaseException,
+    *,
+    keep: bool,
+    lease: Mapping[str, str] | None = None,
+) -> BaseException:
+    """Save what can tell why, remove what was started, and give the error that the user sees.
+
+    What is kept gets the lease back that it had: settings with which it did not come up would else stay.
+    """
     left = f'what is there of it was kept: "lab status --name {name}", "lab down --name {name}"'
     with uninterruptible():
         if isinstance(error, EngineError) and error.output:
@@ -71,6 +82,10 @@ def abandon(name: str, lab: Parts | None, run: Run, error: BaseException, *, kee
             with _noting(run, "bring-down"), run.step("bring down"):
                 _remove(name)
                 left = "nothing is left of it"
+        elif lease is not None and lease != leases.leased(name):
+            with _noting(run, "lease"):
+                leases.put_back(name, lease)
+                left += f', "lab up {lease["LAB_TOPOLOGY"]} --name {name}" with its settings of before'
     interrupted = isinstance(error, KeyboardInterrupt)
     with suppress(OSError):
         run.close("interrupted" if interrupted else f"failed: {error}")

@@ -75,6 +75,7 @@ class Lab(Parts):
 
         with leases.exclusive(name):
             before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
+            lease = leases.leased(name)
             if not before:
                 require_memory(chosen.memory_bytes_with(wanted))
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
@@ -96,7 +97,9 @@ class Lab(Parts):
                 run.close("up", ports=dict(lab.ports))
             except BaseException as error:
                 # what was there before may hold records that somebody wants, however this ended
-                raise ending.abandon(name, lab, run, error, keep=wish.keep or bool(before)) from error
+                raise ending.abandon(
+                    name, lab, run, error, keep=wish.keep or bool(before), lease=lease if before else None
+                ) from error
         return lab
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,11 +95,14 @@ def test_a_lab_that_was_there_is_kept_whatever_happens(
     monkeypatch.setattr(engine, "logs", lambda _: "")
     fake.fails = error
 
-    with pytest.raises(LabError):
-        Lab.up(WISH)
+    before = leases.leased("a")
+
+    with pytest.raises(LabError) as caught:
+        Lab.up(replace(WISH, variables={"LAB_SPARK_OPTS": "-Xmx6m"}, ports=("broker=19999",)))
 
     assert fake.removed == []
-    assert leases.names() == ["a"]
+    assert leases.leased("a") == before
+    assert str(caught.value.hint).endswith('"lab up basic-mirror --name a" with its settings of before')
 
 
 def test_a_lab_that_is_interrupted_is_removed(fake: Engine) -> None:
