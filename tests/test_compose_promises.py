@@ -136,6 +136,20 @@ def test_a_topology_has_a_labelled_network_and_no_name_of_its_own(name: str) -> 
 
 
 @every_topology
+def test_what_a_cluster_holds_outlives_its_containers(name: str) -> None:
+    """Compose makes a container anew where its port or another setting has changed."""
+    compose = document(COMPOSE / name / "compose.yaml")
+
+    for service, body in compose["services"].items():
+        holds = resolved(body, COMPOSE / name).get("command", [""])[0] in ("broker", "zookeeper")
+        if holds and "profiles" not in body:
+            own = [volume.partition(":") for volume in body.get("volumes", [])]
+            kept = [name for name, _, at in own if at == "/var/lib/kafka"]
+            assert kept, service
+            assert kept[0] in compose["volumes"]
+
+
+@every_topology
 def test_plain_compose_finds_the_versions_too(name: str) -> None:
     link = COMPOSE / name / ".env"
 

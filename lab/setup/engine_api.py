@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 DEFAULT_PORT: Final = 2375
+_ANSWERS_S: Final = 15.0  # one that serves labs on a few cores may take seconds
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Ask(Protocol):
     """What asks the engine; tests put a fake here. Raises OSError when nothing answers."""
 
     def __call__(
-        self, endpoint: Endpoint, method: str, path: str, *, body: str | None = None, timeout_s: float = 5.0
+        self, endpoint: Endpoint, method: str, path: str, *, body: str | None = None, timeout_s: float = _ANSWERS_S
     ) -> Reply: ...
 
 
@@ -79,7 +80,7 @@ class _UnixConnection(HTTPConnection):
 
 
 def ask_engine(
-    endpoint: Endpoint, method: str, path: str, *, body: str | None = None, timeout_s: float = 5.0
+    endpoint: Endpoint, method: str, path: str, *, body: str | None = None, timeout_s: float = _ANSWERS_S
 ) -> Reply:
     """One request, one reply."""
     connection: HTTPConnection
