@@ -1,8 +1,8 @@
 """A lab converges: up, up again, half of it gone and up, failing and gone, down and down again.
 
-Claim: `up` changes nothing on a running lab, mends a damaged one, brings back one that a power cut ended, keeps
-all records where it makes brokers anew, and leaves nothing but its evidence when it fails; `down` removes a lab in
-any state, twice without an error.
+Claim: `up` changes nothing on a running lab, mends a damaged one, brings back one that a power cut ended,
+keeps all records where it makes brokers anew, and leaves nothing but its evidence when it fails; `down`
+removes a lab in any state, twice without an error.
 """
 
 import json

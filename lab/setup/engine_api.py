@@ -63,7 +63,13 @@ class Ask(Protocol):
     """What asks the engine; tests put a fake here. Raises OSError when nothing answers."""
 
     def __call__(
-        self, endpoint: Endpoint, method: str, path: str, *, body: str | None = None, timeout_s: float = _ANSWERS_S
+        self,
+        endpoint: Endpoint,
+        method: str,
+        path: str,
+        *,
+        body: str | None = None,
+        timeout_s: float = _ANSWERS_S,
     ) -> Reply: ...
 
 
