@@ -13,6 +13,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -107,6 +108,13 @@ def build(image: Image, on_line: Callable[[str], None]) -> None:
             bundle.touch()
         environment["LAB_CA_BUNDLE"] = str(bundle)
         follow(command, on_line, environment={**os.environ, **environment})
+    _remove_replaced()
+
+
+def _remove_replaced() -> None:
+    """Images of the lab that another one has taken the tag from, unless a container still has one."""
+    with suppress(EngineError):  # the engine removes for one at a time, and that one does it for all
+        docker("image", "prune", "--force", "--filter", f"label={SOURCE_LABEL}")
 
 
 def ensure_base(on_line: Callable[[str], None]) -> str:
@@ -175,6 +183,7 @@ def load(path: Path, on_line: Callable[[str], None]) -> list[str]:
             'name a file that "lab images save" wrote, with the same LAB_REGISTRY as now',
         )
     follow(["docker", "load", "--quiet", "--input", str(path)], on_line)
+    _remove_replaced()
     return ours
 
 

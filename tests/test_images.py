@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab import images, topology
+from lab.engine import EngineError
 from lab.errors import BadInput, HostNotReady, LabError
 from lab.images import FOLDER, Image, wanted
 from lab.project import ROOT, versions
@@ -185,6 +186,24 @@ def test_an_image_is_current_when_the_engine_has_one_of_that_hash(monkeypatch: p
     )
 
 
+@pytest.mark.parametrize("busy", [False, True])
+def test_what_a_build_replaces_goes_and_nobody_elses(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    asked: list[str] = []
+
+    def docker(*args: str) -> str:
+        asked.append(" ".join(args))
+        if busy and "prune" in args:
+            raise EngineError("docker image failed: a prune operation is already running")
+        return "0123456789ab\n"
+
+    monkeypatch.setattr(images, "docker", docker)
+    monkeypatch.setattr(images, "follow", lambda *_, **__: asked.append("build"))
+
+    images.build(Image(kind="kafka", version=VERSION, source="same"), lambda _: None)
+
+    assert asked[-2:] == ["build", "image prune --force --filter label=io.mirror-lab.source"]
+
+
 def test_without_images_there_is_nothing_to_save(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(images, "docker", lambda *_: "")
 
@@ -208,10 +227,14 @@ def saved(path: Path, *tags: str) -> Path:
 def test_what_is_loaded_is_what_the_file_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(images, "follow", lambda command, _: asked.append(command))
+    monkeypatch.setattr(images, "docker", lambda *command: asked.append(list(command)))
     path = saved(tmp_path / "a.tar", "mirror-lab/spark:4", "mirror-lab/kafka:3.9.1", "other:1")
 
     assert images.load(path, lambda _: None) == ["mirror-lab/kafka:3.9.1", "mirror-lab/spark:4"]
-    assert asked == [["docker", "load", "--quiet", "--input", str(path)]]
+    assert asked == [
+        ["docker", "load", "--quiet", "--input", str(path)],
+        ["image", "prune", "--force", "--filter", "label=io.mirror-lab.source"],  # what they replaced
+    ]
 
 
 @pytest.mark.parametrize("tags", [(), ("alpine:3",), ("registry.example:5000/mirror-lab/kafka:3.9.1",)])
