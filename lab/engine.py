@@ -25,7 +25,8 @@ PROJECT_LABEL: Final = "com.docker.compose.project"
 SERVICE_LABEL: Final = "com.docker.compose.service"
 _TERMINATE_S: Final = 5.0
 _SILENT_S: Final = 1.0
-_EMPTY: Final = ("--help' for more information", "--help'.", "exit status 1")  # such last lines tell nothing
+_ADVICE: Final = ("--help' for more information", "--help'.")
+_UNSAID: Final = ("", "exit status 1")  # such lines tell nothing
 _NOT_STARTED: Final = (125, 126, 127)  # docker's own exit codes: nothing of the image ran
 
 
@@ -239,7 +240,8 @@ def _verb(command: list[str]) -> str:
 def _last(lines: list[str]) -> str:
     """The last words that tell something: after an error the client may advise to read its help."""
     told = (line.strip() for line in reversed(lines))
-    return next((line for line in told if line and not line.endswith(_EMPTY)), "it said nothing")
+    telling = (line for line in told if line not in _UNSAID and not line.endswith(_ADVICE))
+    return next(telling, "it said nothing")
 
 
 @contextmanager

@@ -118,10 +118,12 @@ def lease(
     return ports
 
 
-def put_back(name: str, lease: Mapping[str, str]) -> None:
-    """The lease that a lab had, as when it does not come up with another one."""
-    with _all_leases():
-        _write(env_file(name), lease)
+def put_back(name: str, topology: Topology, before: Mapping[str, str]) -> None:
+    """The settings that a lab had and, unless another one leased them meanwhile, its ports."""
+    others = {port for other in names() if other != name for port in _numbers(leased(other) or {})}
+    ports = {key: int(value) for key, value in before.items() if key.endswith("_PORT")}
+    settings = {key: value for key, value in before.items() if key not in ports}
+    lease(name, topology, settings, {key: port for key, port in ports.items() if port not in others})
 
 
 def _write(path: Path, values: Mapping[str, str | int]) -> None:

@@ -37,7 +37,7 @@ _OUTCOMES = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--lab", metavar="NAME", help="use this running lab and leave it up")
-    parser.addoption("--keep", action="store_true", help="leave the labs up afterwards")
+    parser.addoption("--keep", action="store_true", help="leave the last lab up afterwards")
     parser.addoption("--suffix", default="", help="a suffix for the names of the labs that are started")
     parser.addoption("--kills", type=int, default=5, help="how many interruptions to try")
     parser.addoption("--failovers", type=int, default=2, help="how many failovers to try")
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Not a fixture's end: an interruption in the middle of one may cost the others their ends."""
     with uninterruptible():
-        config.stash[_LABS].close()
+        config.stash[_LABS].end()
         config.stash[_WORKERS].close()
 
 

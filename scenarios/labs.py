@@ -53,6 +53,7 @@ class Labs:
         self._config = config
         self._started: dict[Wanted, Lab] = {}
         self._held = ExitStack()
+        self._kept: set[str] = set()
         self.interrupted = False
 
     def pytest_sessionstart(self) -> None:
@@ -64,7 +65,7 @@ class Labs:
 
     def of(self, wanted: Wanted) -> Lab:
         if wanted not in self._started:
-            self.close()  # one at a time in a process, so that memory holds one
+            self._close()  # one at a time in a process, so that memory holds one
             self._started[wanted] = self._attached(wanted.topology) or self._up(wanted)
         return self._started[wanted]
 
@@ -94,7 +95,7 @@ class Labs:
                 pytest.exit(told, returncode=4)
             ending.bring_down(name)
             yield name
-            if not self._config.getoption("--keep"):
+            if name not in self._kept:
                 ending.bring_down(name)
 
     def _up(self, wanted: Wanted) -> Lab:
@@ -143,8 +144,13 @@ class Labs:
                 finally:
                     step.note = "; ".join(told)
 
-    def close(self) -> None:
-        for lab in self._started.values():
-            lab.close()
+    def end(self) -> None:
+        if self._config.getoption("--keep"):
+            self._kept = {lab.name for lab in self._started.values()}
+        self._close()
+
+    def _close(self) -> None:
+        with self._held:
+            for lab in self._started.values():
+                lab.close()
         self._started.clear()
-        self._held.close()

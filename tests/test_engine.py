@@ -89,6 +89,13 @@ def test_an_advice_to_read_help_is_not_what_went_wrong(scripted: Script, empty: 
         engine.docker("run", "x")
 
 
+def test_what_a_helper_of_the_client_ended_with_is_told(scripted: Script) -> None:
+    scripted('echo "error getting credentials: helper: exit status 1" >&2; exit 1')
+
+    with pytest.raises(EngineError, match=r"^docker run failed: error getting credentials: helper: exit sta"):
+        engine.docker("run", "x")
+
+
 def test_an_image_reads_a_text_without_a_network_and_ends(scripted: Script) -> None:
     log = scripted('echo "$@"; cat; exit 1')
 
@@ -274,13 +281,16 @@ def test_a_look_while_nothing_is_said_can_end_a_followed_command() -> None:
     lines: list[str] = []
 
     def look() -> None:
-        raise EngineError(f"ended after {lines}")
+        if lines:
+            raise EngineError(f"ended after {lines}")
 
     with pytest.raises(EngineError, match=r"^ended after \['waiting'\]$") as caught:
         follow(["sh", "-c", "echo waiting; exec sleep 60", "up"], lines.append, look=look)
 
     assert caught.value.output == "waiting"
-    follow(["sh", "-c", "echo in time"], lines.append, look=look)
+    lines.clear()
+    follow(["sh", "-c", "sleep 1.2; echo in time"], lines.append, look=look)
+    assert lines == ["in time"]
 
 
 _INTERRUPTED = """

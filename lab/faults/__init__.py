@@ -13,7 +13,7 @@ Each other file is one fault.
 
 from typing import Final
 
-from lab.faults.contract import Injected, heal, inject, undo, wait_until_in_sync
+from lab.faults.contract import Injected, clear, heal, inject, wait_until_in_sync
 from lab.faults.cut_link import CutLink
 from lab.faults.delete_records import DeleteRecords
 from lab.faults.disk_full import DiskFull
@@ -71,11 +71,11 @@ __all__ = [
     "Victim",
     "WorkerOf",
     "Workers",
+    "clear",
     "entries",
     "heal",
     "inject",
     "open_entries",
     "spans",
-    "undo",
     "wait_until_in_sync",
 ]

@@ -118,11 +118,14 @@ class StartAgain(Inverse):
     containers: tuple[str, ...]
 
     def undo(self) -> None:
-        boxes = look(self.containers)
-        if paused := [box.id for box in boxes if box.paused]:
-            engine.docker("unpause", *paused)
-        if ended := [box.id for box in boxes if not box.running]:
+        self.clear()
+        if ended := [box.id for box in look(self.containers) if not box.running]:
             engine.docker("start", *ended)
+
+    def clear(self) -> None:
+        """Where all is down, a service that is started before those it needs ends again."""
+        if paused := [box.id for box in look(self.containers) if box.paused]:
+            engine.docker("unpause", *paused)
 
     def prove(self) -> str:
         def observe() -> str | NotYet:

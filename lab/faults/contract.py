@@ -111,11 +111,9 @@ def heal(lab: Ground, who: str) -> list[tuple[Entry, str]]:
     return healed
 
 
-def undo(lab: str) -> list[Entry]:
-    """Undo what may be in force, unproved and still open: where a whole lab is down, who is asked for a proof
-    waits for others that are down.
-    """
-    return [entry for entry, _ in _of_each(lab, Entry.undo)]
+def clear(lab: str) -> list[Entry]:
+    """What must go before a lab starts, of the faults that may be in force; `heal` is for when it is up."""
+    return [entry for entry, _ in _of_each(lab, Entry.clear)]
 
 
 def _of_each(lab: str, do: Callable[[Entry], str | None]) -> list[tuple[Entry, str | None]]:

@@ -40,11 +40,13 @@ class Free(Inverse):
         )
 
     def undo(self) -> None:
-        if not _is_there(self.volume):
-            return
-        self.sidecar.end()
-        self.sidecar.once("free", FILLER)
+        self.clear()
         self._again.undo()
+
+    def clear(self) -> None:
+        if _is_there(self.volume):
+            self.sidecar.end()
+            self.sidecar.once("free", FILLER)
 
     def prove(self) -> str:
         return self._again.prove()

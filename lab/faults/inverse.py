@@ -25,6 +25,10 @@ class Inverse(ABC):
     @abstractmethod
     def undo(self) -> None: ...
 
+    def clear(self) -> None:
+        """What of it must be done before a lab starts, which starts what the fault has ended by itself."""
+        self.undo()
+
     @abstractmethod
     def prove(self) -> str:
         """What shows that nothing of the fault is left, waited for; raises LabError."""

@@ -123,11 +123,11 @@ class Entry:
             self.write("healed", by=by, who=who)
             return by
 
-    def undo(self) -> None:
-        """Without a proof, so that it stays open."""
+    def clear(self) -> None:
+        """Before the lab starts; it stays open until that was done to the end, and proved."""
         with self.held() as there:
             if there and self.is_open and (opened := self.opened):
-                decode(opened["inverse"]).undo()
+                decode(opened["inverse"]).clear()
 
     @contextmanager
     def held(self) -> Iterator[bool]:

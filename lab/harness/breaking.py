@@ -77,9 +77,9 @@ def healed_around(lab: Parts, run: Run) -> Iterator[None]:
     if not _were_any(lab.name) or not _open(lab.name):
         yield
         return
-    with run.step("undo faults") as step, uninterruptible():
+    with run.step("clear faults away") as step, uninterruptible():
         try:
-            step.note = ", ".join(entry.what for entry in faults.undo(lab.name))
+            step.note = ", ".join(entry.what for entry in faults.clear(lab.name))
         except LabError as error:
             step.note = error.message
     yield

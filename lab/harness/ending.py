@@ -83,8 +83,8 @@ def abandon(
                 _remove(name)
                 left = "nothing is left of it"
         elif lease is not None and lease != leases.leased(name):
-            with _noting(run, "lease"):
-                leases.put_back(name, lease)
+            with _noting(run, "settings"):
+                _go_back(name, lease)
                 left += f', "lab up {lease["LAB_TOPOLOGY"]} --name {name}" with its settings of before'
     interrupted = isinstance(error, KeyboardInterrupt)
     with suppress(OSError):
@@ -96,6 +96,16 @@ def abandon(
             f'lab "{name}" did not come up: {error.message}', f"evidence is in {run.path}; {left}"
         )
     return error
+
+
+def _go_back(name: str, lease: Mapping[str, str]) -> None:
+    """To the settings that a lab had: the next `up` makes its containers of them again."""
+    plain = settings.started(topology.load(lease["LAB_TOPOLOGY"]), lease)
+    leases.put_back(name, plain, lease)
+    monitoring.write(name, plain)
+    optional = plain.optional.keys() - plain.services.keys()
+    if new := [box.id for box in engine.containers(PROJECT_PREFIX + name) if box.service in optional]:
+        engine.docker("rm", "--force", *new)
 
 
 def save_evidence(lab: Parts, run: Run) -> None:

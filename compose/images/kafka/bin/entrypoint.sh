@@ -108,14 +108,16 @@ registered() { # zookeeper host:port, broker id
 # only one that starts for the first time has nothing to wait for.
 wait_until_forgotten() {
   local zookeeper=${settings[zookeeper.connect]%%[,/]*} deadline=$((SECONDS + 60))
+  trap 'exit 143' TERM INT # which process 1 would else not hear
   while ((SECONDS < deadline)); do
     case $(registered "$zookeeper" "${settings[broker.id]:-none}") in
       yes) ;;
-      no) return 0 ;;
-      *) ran_before || return 0 ;;
+      no) break ;;
+      *) ran_before || break ;;
     esac
     sleep 0.3
   done
+  trap - TERM INT
 }
 
 broker() {
