@@ -44,9 +44,10 @@ def faults_folder(name: str) -> Path:
 def leased(name: str) -> dict[str, str] | None:
     """A lab's lease, or None when there is no such lab."""
     try:
-        return read_env_file(env_file(name))
+        found = read_env_file(env_file(name))
     except FileNotFoundError:  # which it may become at any time, by another process
         return None
+    return found if "LAB_TOPOLOGY" in found else None  # a power cut may leave the file empty
 
 
 def names() -> list[str]:

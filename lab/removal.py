@@ -56,6 +56,12 @@ def remove(project: str | None = None) -> Removed:
     raise EngineError(f"in {_ROUNDS} rounds {removed} were removed, and more came", "what makes them goes on")
 
 
+def holds_anything(project: str) -> bool:
+    """Whether a lab has containers, or volumes, in which its records outlive them."""
+    kinds = (("ps", "--all"), ("volume", "ls"))
+    return any(docker(*kind, "--quiet", *filters(project)).strip() for kind in kinds)
+
+
 def _remove_what_is_there(project: str | None) -> Removed:
     labelled = filters(project)
     boxes = docker("ps", "--all", "--quiet", *labelled).split()

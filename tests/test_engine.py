@@ -187,6 +187,15 @@ esac"""
     ]
 
 
+@pytest.mark.parametrize(("there", "held"), [("ps", True), ("volume", True), ("network", False)])
+def test_a_lab_is_there_with_its_records_when_its_containers_are_gone(
+    scripted: Script, there: str, held: bool
+) -> None:
+    scripted(f'[ "$1" != {there} ] || echo x1')
+
+    assert removal.holds_anything("lab-a") is held
+
+
 def test_nothing_removed_is_false() -> None:
     assert not Removed()
     assert Removed(volumes=1)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from lab import engine, leases, monitoring, security, topology
+from lab import leases, monitoring, removal, security, topology
 from lab.errors import BadInput
 from lab.harness import breaking, coming, ending, settings
 from lab.harness.flows import Flows
@@ -53,10 +53,10 @@ class Lab(Parts):
     def up(cls, wish: Wish, watcher: Watcher | None = None) -> Lab:
         """Start the lab, or make a running or half-started one what it should be."""
         chosen = topology.load(wish.topology)
-        version = kafka_version(wish.kafka, of=chosen.roles.kafka)
-        chosen.check_kafka_version(version)
         name = leases.check_name(wish.name or chosen.name)
+        version = kafka_version(wish.kafka or settings.version_of(name), of=chosen.roles.kafka)
         settings.require_same(name, chosen, version)
+        chosen.check_kafka_version(version)
         for path in chosen.connector_files().values():
             read_connector(path)
         wanted = settings.wanted(name, chosen, version, wish.profiles)
@@ -74,8 +74,13 @@ class Lab(Parts):
             chosen = with_ui
 
         with leases.exclusive(name):
-            before = engine.containers(PROJECT_PREFIX + name) if chosen.services else []
             lease = leases.leased(name)
+            before = chosen.services and removal.holds_anything(PROJECT_PREFIX + name)
+            if before and lease is None:
+                raise BadInput(
+                    f'lab "{name}" is there, started by another user, or what was known of it is lost',
+                    f'choose another --name; "lab down --name {name}" removes it',
+                )
             if not before:
                 require_memory(chosen.memory_bytes_with(wanted))
             run = Run.open(f"up-{name}", watcher, topology=chosen.name, kafka=version)
@@ -116,6 +121,12 @@ class Lab(Parts):
         lease = settings.lease_of(name)
         ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
         chosen = settings.started(topology.load(lease["LAB_TOPOLOGY"]), lease)
+        if missing := {port.variable for port in chosen.ports} - ports.keys():
+            raise BadInput(
+                f'topology "{chosen.name}" was changed since lab "{name}" was started with it: '
+                f"the lab has no {', '.join(sorted(missing))}",
+                f'"lab up {chosen.reference} --name {name}" brings it into shape',
+            )
         return cls(name, chosen, lease["KAFKA_VERSION"], ports)
 
     def down(self) -> Removed:

@@ -15,6 +15,10 @@ from lab.topology import Topology
 _PROFILES: Final = "COMPOSE_PROFILES"
 _CONTAINERS: Final = "LAB_CONTAINERS"
 _NONE: Final = "none"
+# Where clusters keep what they hold. To be raised whenever a volume, a path in one or a CLUSTER_ID changes:
+# `up` would else make a running lab's brokers anew without their records.
+_LAYOUT: Final = "LAB_LAYOUT"
+_OF_NOW: Final = "2"
 
 # With anything else a service would end, or Compose would refuse it halfway: by how a variable's name ends.
 _TAKES: Final = {
@@ -32,11 +36,21 @@ def lease_of(name: str) -> dict[str, str]:
     return lease
 
 
+def version_of(name: str) -> str | None:
+    """The version of Kafka that a lab has, if there is one of that name."""
+    return (leases.leased(name) or {}).get("KAFKA_VERSION")
+
+
 def require_same(name: str, chosen: Topology, version: str) -> None:
     """A name means one topology and one version, for as long as a lab has it."""
     lease = leases.leased(name)
     if lease is None:
         return
+    if lease.get(_LAYOUT) != _OF_NOW:
+        raise BadInput(
+            f'lab "{name}" was started by another version of this project, which kept records elsewhere',
+            f'"lab down --name {name}" first, or choose another --name',
+        )
     there = (lease["LAB_TOPOLOGY"], lease["KAFKA_VERSION"])
     if there != (chosen.reference, version):
         raise BadInput(
@@ -48,10 +62,13 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
+    settings[_LAYOUT] = _OF_NOW
     settings |= monitoring.settings(name) | security.settings(name)
     if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)
-    if chosen.roles.external and (existing_spark() or not chosen.services):
+    there = leases.leased(name)
+    began_without = there is None or without_containers(there)
+    if chosen.roles.external and began_without and (existing_spark() or not chosen.services):
         settings[_CONTAINERS] = _NONE
     return settings
 

@@ -46,7 +46,7 @@ def client(lab: str, protocol: str) -> ClientProperties:
             properties |= login(secrets(place)["api.key"])
     except OSError as error:
         raise LabError(
-            f"{error.filename}: {error.strerror}", f'"lab up --name {lab}" makes it anew'
+            f"{error.filename}: {error.strerror}", f'"lab up TOPOLOGY --name {lab}" makes it anew'
         ) from error
     found, problems = client_properties.translate(properties, place)
     if problems:

@@ -60,5 +60,5 @@ def check_disk(host: Host, info: dict[str, Any], wanted: Wanted) -> Finding:
     found = f'{_gib(free)} free for "{folder}"'
     if free >= wanted.disk_bytes:
         return Finding(name="disk", status=Status.OK, found=found, needed=needed)
-    remedy = "docker system prune"
+    remedy = "docker builder prune"
     return Finding(name="disk", status=Status.MISSING, found=found, needed=needed, remedy=remedy)

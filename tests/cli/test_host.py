@@ -115,7 +115,7 @@ def test_doctor_leaves_the_labs_own_ports_out(monkeypatch: pytest.MonkeyPatch, s
     wanted: list[setup.Wanted] = []
     lease = state / "labs/a/lab.env"
     lease.parent.mkdir(parents=True)
-    lease.write_text("LAB_NAME=a\nKAFKA_SOURCE_0_PORT=19092\n")
+    lease.write_text("LAB_TOPOLOGY=kraft-2x2\nKAFKA_SOURCE_0_PORT=19092\n")
 
     def examine(asked: setup.Wanted) -> list[Finding]:
         wanted.append(asked)

@@ -16,6 +16,7 @@ class Engine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.fails: BaseException | None = None
+        self.holds = False  # containers or volumes of the lab that is asked for
         self.clean_up_fails: BaseException | None = None
         self.removed: list[str | None] = []
         for module in (lab, ending):
@@ -27,6 +28,7 @@ class Engine:
         monkeypatch.setattr(monitoring, "docker", lambda *_: "")
         monkeypatch.setattr(monitoring, "registry_answers", lambda _: self.registry)
         monkeypatch.setattr(removal, "remove", self.remove)
+        monkeypatch.setattr(removal, "holds_anything", lambda _: self.holds)
         monkeypatch.setattr(Project, "rendered", lambda _: "services: {}\n")
         monkeypatch.setattr(Project, "up", self.up)
         monkeypatch.setattr(coming, "wait_until_answers", lambda *_: None)

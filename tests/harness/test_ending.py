@@ -89,6 +89,7 @@ def test_a_lab_that_was_there_is_kept_whatever_happens(
 ) -> None:
     """As after a reboot: its containers have ended, and its topics lie in their volumes."""
     Lab.up(WISH)
+    fake.holds = True
     ended = Container(id="1", project="lab-a", service="broker", state="exited", health="")
     monkeypatch.setattr(engine, "containers", lambda _: [ended])
     monkeypatch.setattr(engine, "inspect", lambda _: [])

@@ -57,6 +57,71 @@ def test_a_name_means_one_topology_and_one_version(fake: Engine) -> None:
     assert caught.value.hint == '"lab down --name a" first, or choose another --name'
 
 
+def test_a_lab_keeps_its_version_unless_another_is_asked_for(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Lab.up(Wish(topology="basic-mirror", name="a", kafka="3.6.2"))
+
+    assert Lab.up(WISH).kafka_version == "3.6.2"
+    monkeypatch.setenv("LAB_KAFKA_VERSION", "3.9.1")
+    assert Lab.up(WISH).kafka_version == "3.6.2"
+    with pytest.raises(BadInput, match="is there already"):
+        Lab.up(Wish(topology="basic-mirror", name="a", kafka="3.9.1"))
+
+
+def test_what_another_user_started_is_left_alone(fake: Engine) -> None:
+    """Or what was known of it is lost, as when somebody removes the folder of leases."""
+    fake.holds = True
+
+    with pytest.raises(BadInput) as caught:
+        Lab.up(WISH)
+
+    assert caught.value.message == (
+        'lab "a" is there, started by another user, or what was known of it is lost'
+    )
+    assert caught.value.hint == 'choose another --name; "lab down --name a" removes it'
+    assert (fake.removed, leases.names()) == ([], [])
+
+
+def test_records_that_lie_elsewhere_than_now_are_not_given_up(fake: Engine) -> None:
+    Lab.up(WISH)
+    path = leases.env_file("a")
+    path.write_text(path.read_text().replace("LAB_LAYOUT=2\n", ""))
+
+    with pytest.raises(BadInput) as caught:
+        Lab.up(WISH)
+
+    assert caught.value.message == (
+        'lab "a" was started by another version of this project, which kept records elsewhere'
+    )
+
+
+def test_a_port_that_a_lab_was_started_without_is_told(fake: Engine) -> None:
+    """Its topology was edited since: what is not leased may be another lab's."""
+    Lab.up(WISH)
+    path = leases.env_file("a")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("BROKER_PORT")))
+
+    with pytest.raises(BadInput) as caught:
+        Lab.attach("a")
+
+    assert caught.value.message == (
+        'topology "basic-mirror" was changed since lab "a" was started with it: the lab has no BROKER_PORT'
+    )
+    assert caught.value.hint == '"lab up basic-mirror --name a" brings it into shape'
+    Lab.up(WISH)
+    assert Lab.attach("a").ports["BROKER_PORT"]
+
+
+def test_a_lease_that_a_power_cut_left_empty_is_none(fake: Engine) -> None:
+    Lab.up(WISH)
+    leases.env_file("a").write_text("")
+
+    assert leases.leased("a") is None
+    assert Lab.up(WISH).name == "a"
+
+
 def test_what_spark_fails_with_is_told_in_words(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     def out_of_memory(*_: object) -> None:
         raise PySparkException(message="Job aborted: out of memory")

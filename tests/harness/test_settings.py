@@ -47,6 +47,17 @@ def test_a_profile_that_is_stopped_is_forgotten(fake: Engine, monkeypatch: pytes
     assert left.ports.items() <= lab.ports.items()
 
 
+def test_what_was_started_stays_the_labs_to_remove(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    Lab.up(Wish(topology="external", name="a"))
+
+    monkeypatch.setenv("LAB_SPARK_REMOTE", "sc://127.0.0.1:15002")
+    Lab.up(Wish(topology="external", name="a"))
+    Lab.up(Wish(topology="external", name="b"))
+
+    assert not settings.without_containers(leases.leased("a") or {})
+    assert settings.without_containers(leases.leased("b") or {})
+
+
 def test_a_lab_that_is_not_there_has_no_lease() -> None:
     with pytest.raises(BadInput, match=r'^no lab named "a" is up$'):
         settings.lease_of("a")

@@ -167,4 +167,4 @@ def test_clients_of_a_lab_without_its_files_are_told_what_to_do() -> None:
     with pytest.raises(LabError, match="No such file") as told:
         security.client("x", "SSL")
 
-    assert told.value.hint == '"lab up --name x" makes it anew'
+    assert told.value.hint == '"lab up TOPOLOGY --name x" makes it anew'

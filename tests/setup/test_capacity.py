@@ -50,7 +50,7 @@ def test_enough_disk_where_the_engine_stores_is_ok(machine: Machine) -> None:
 
 def test_too_little_disk_blocks_even_before_the_engine_is_there(machine: Machine) -> None:
     finding = check_disk(machine.host, {}, Wanted(disk_bytes=2**60))
-    assert (finding.status, finding.remedy) == (Status.MISSING, "docker system prune")
+    assert (finding.status, finding.remedy) == (Status.MISSING, "docker builder prune")
 
 
 def test_a_disk_that_cannot_be_seen_is_a_note(machine: Machine) -> None:
