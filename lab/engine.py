@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import threading
 import time
@@ -18,7 +19,7 @@ from python_on_whales.exceptions import DockerException
 from python_on_whales.utils import run as run_docker
 
 from lab.errors import LabError
-from lab.project import VERSIONS
+from lab.project import REGISTRY, VERSIONS, versions
 
 LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
@@ -112,8 +113,10 @@ class Project:
         )
 
     def command(self, *args: str) -> list[str]:
-        """A `docker compose` command line for this project."""
-        return [str(part) for part in self._client.compose.docker_compose_cmd] + list(args)
+        """A `docker compose` command line for this project, which its files decide and not the shell."""
+        unset = [part for name in sorted(os.environ) if _is_of_files(name) for part in ("-u", name)]
+        client = [str(part) for part in self._client.compose.docker_compose_cmd]
+        return [*(("env", *unset) if unset else ()), *client, *args]
 
     def up(
         self, *, timeout_s: float, on_line: Callable[[str], None], look: Callable[[], None] = lambda: None
@@ -160,6 +163,18 @@ class Project:
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
         return subprocess.call(self.command(*args))
+
+
+def _is_of_files(variable: str) -> bool:
+    """Compose ranks what is exported above env files: a lab would be made anew with another shell's ports."""
+    if variable == REGISTRY:
+        return False
+    return (
+        variable.startswith("LAB_")
+        or variable.endswith("_PORT")
+        or variable == "COMPOSE_PROFILES"
+        or variable in versions()
+    )
 
 
 def follow(

@@ -235,6 +235,26 @@ esac"""
     assert (caught.value.hint or "").endswith("restart the Docker engine")
 
 
+def test_a_project_is_what_its_files_say_whatever_the_shell_exports(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("LAB_")]:
+        monkeypatch.delenv(name)
+    project = Project("lab-a", tmp_path / "compose.yaml", tmp_path / "lab.env")
+    plain = project.command("config")
+    assert plain[0].endswith("docker")
+
+    monkeypatch.setenv("LAB_REGISTRY", "registry:5000/")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/other.sock")
+    assert project.command("config") == plain
+
+    of_a_lab = ("BROKER_PORT", "COMPOSE_PROFILES", "KAFKA_VERSION", "LAB_EXACTLY_ONCE", "LAB_NAME")
+    for name in of_a_lab:
+        monkeypatch.setenv(name, "1")
+    unset = [part for name in of_a_lab for part in ("-u", name)]
+    assert project.command("config") == ["env", *unset, *plain]
+
+
 def test_a_project_is_compose_with_its_files_and_both_env_files(scripted: Script, tmp_path: Path) -> None:
     noted = scripted("echo rendered")
     project = Project("lab-a", tmp_path / "compose.yaml", tmp_path / "lab.env")

@@ -64,7 +64,10 @@ def list_(json: Json = False) -> None:
 def up(
     name_of_topology: TopologyName,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="LAB", help="The lab's name; the topology's if not given.")
+        str | None,
+        typer.Option(
+            "--name", metavar="LAB", envvar="LAB_NAME", help="The lab's name; the topology's if not given."
+        ),
     ] = None,
     kafka: Annotated[str | None, typer.Option("--kafka", metavar="VERSION", help=KAFKA_HELP)] = None,
     port: Annotated[
@@ -188,8 +191,7 @@ def exec_(
     if state != "running":
         raise LabError(
             f'service "{service}" of lab "{lab.name}" is {state}',
-            f'"lab up {lab.topology.reference} --name {lab.name}" brings it back; '
-            f'"lab logs {service}" shows what it wrote',
+            f'"{lab.up_again}" brings it back; "lab logs {service}" shows what it wrote',
         )
     raise typer.Exit(lab.project.attach("exec", *console.terminal_option(), service, *command))
 

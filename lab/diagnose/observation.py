@@ -102,7 +102,7 @@ def _traces(status: Status) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    topology: str = ""
+    up: str = "lab up TOPOLOGY"  # the command that brings this lab into shape
     variables: frozenset[str] = frozenset()  # that `lab up --set` takes
     services: tuple[Service, ...] = ()
     deployed: tuple[Deployed, ...] = ()

@@ -121,13 +121,14 @@ class Lab(Parts):
         lease = settings.lease_of(name)
         ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
         chosen = settings.started(topology.load(lease["LAB_TOPOLOGY"]), lease)
+        lab = cls(name, chosen, lease["KAFKA_VERSION"], ports)
         if missing := {port.variable for port in chosen.ports} - ports.keys():
             raise BadInput(
                 f'topology "{chosen.name}" was changed since lab "{name}" was started with it: '
                 f"the lab has no {', '.join(sorted(missing))}",
-                f'"lab up {chosen.reference} --name {name}" brings it into shape',
+                f'"{lab.up_again}" brings it into shape',
             )
-        return cls(name, chosen, lease["KAFKA_VERSION"], ports)
+        return lab
 
     def down(self) -> Removed:
         self.close()

@@ -47,7 +47,7 @@ def without_containers(lab: Parts) -> Observation:
         clusters = [pool.submit(_cluster, lab, alias) for alias in lab.topology.roles.clusters]
         deployed = pool.submit(_deployed, lab)
         return Observation(
-            topology=lab.topology.name,
+            up=lab.up_again,
             variables=frozenset(lab.topology.variables),
             clusters={found.alias: found for found in (cluster.result() for cluster in clusters)},
             deployed=deployed.result(),

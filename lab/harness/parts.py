@@ -163,6 +163,11 @@ class Parts:
     def containers(self) -> list[Container]:
         return engine.containers(self.project.name) if self.topology.services else []
 
+    @property
+    def up_again(self) -> str:
+        """The command that brings it into shape."""
+        return f"lab up {self.topology.reference} --name {self.name}"
+
     def require_service(self, service: str) -> None:
         if service not in self.topology.services:
             raise BadInput(

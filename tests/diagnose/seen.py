@@ -58,7 +58,7 @@ def lab(
     properties: Mapping[str, str] | None = None,
 ) -> Observation:
     return Observation(
-        topology="basic-mirror",
+        up="lab up basic-mirror --name monday",
         variables=frozenset({"LAB_CONNECT_HEAP", "LAB_MM2_LOG_DIR"}),
         services=services or (service(),),
         deployed=deployed or (connector(),),

@@ -48,7 +48,7 @@ def test_what_was_saved_is_read_again(tmp_path: Path) -> None:
 
     found = read_run(run(tmp_path, observation=observing.saved(was)))
 
-    assert (found.deployed, found.clusters, found.topology) == (was.deployed, was.clusters, was.topology)
+    assert (found.deployed, found.clusters, found.up) == (was.deployed, was.clusters, was.up)
     assert [finding.rule for finding in diagnose(found)] == ["replication_factor"]
     assert {service.name: service.kind for service in found.services} == {
         "connect": "connect",

@@ -49,4 +49,4 @@ def look(seen: Observation) -> Iterator[Finding]:
 def _commands(seen: Observation, kind: str) -> tuple[str, ...]:
     if kind not in MM2 or "LAB_MM2_LOG_DIR" not in seen.variables:
         return ()
-    return (f"lab up {seen.topology} --set LAB_MM2_LOG_DIR=/tmp/logs",)
+    return (f"{seen.up} --set LAB_MM2_LOG_DIR=/tmp/logs",)

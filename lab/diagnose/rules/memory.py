@@ -43,4 +43,4 @@ def _commands(seen: Observation, service: Service) -> tuple[str, ...]:
     if variable not in seen.variables:
         return ()
     heap_mb = int(service.memory_bytes * _SHARE) // _MB
-    return (f"lab up {seen.topology} --set {variable}=-Xmx{heap_mb}m",)
+    return (f"{seen.up} --set {variable}=-Xmx{heap_mb}m",)

@@ -24,5 +24,5 @@ def look(seen: Observation) -> Iterator[Finding]:
             remedy="docker unpause its container: it neither works nor fails"
             if paused
             else "see what it said last, mend that, and start it again",
-            commands=() if paused else (f"lab logs {service.name}", f"lab up {seen.topology}"),
+            commands=() if paused else (f"lab logs {service.name}", seen.up),
         )
