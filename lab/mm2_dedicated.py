@@ -5,6 +5,7 @@ all three connectors. A pair that is not enabled gets a worker too while heartbe
 connector then writes to what the file calls the source.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
@@ -73,6 +74,12 @@ def read(path: Path) -> dict[str, str]:
     except BadInput as error:
         raise BadInput(f"{path}: {error.message}", error.hint) from error
     return properties
+
+
+def digest(path: Path) -> str:
+    """Of what a file says now, once it was found to be one that MM2 takes."""
+    read(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def pairs(properties: Mapping[str, str]) -> list[Pair]:

@@ -1,12 +1,14 @@
 """A dedicated MM2 that was killed still calls itself RUNNING in its topics, and `lab up` does not believe it.
 
 Claim: `lab up` starts the node again, and ends when each connector says RUNNING of itself anew. One that ends
-soon after its start fails `up` with the reason. And a broker whose certificate `lab up` has renewed shows the
-new one, though its container ran already and though the lab was not whole.
+soon after its start fails `up` with the reason. It is made anew when its file has changed, and not else. A
+broker whose certificate `lab up` has renewed shows the new one, though its container ran already and though the
+lab was not whole.
 """
 
 import ssl
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,7 @@ from lab.engine import EngineError
 from lab.harness import Lab
 from lab.mm2_status import Status
 from lab.run import Run
-from scenarios.dedicated import DEFAULT, start_with
+from scenarios.dedicated import DEFAULT, changed, start_with
 
 pytestmark = pytest.mark.topology("dedicated-tls")
 
@@ -47,6 +49,20 @@ def test_a_node_that_ends_at_once_is_told(lab: Lab, run: Run) -> None:
 
     start_with(lab, DEFAULT, LAB_MM2_HEAP="-Xms128m -Xmx768m")
     assert running(lab.statuses()) >= {connector.name for connector in lab.deployed()}
+
+
+def test_a_file_that_was_edited_is_read_by_the_next_up(lab: Lab, tmp_path: Path) -> None:
+    path = changed(DEFAULT, {}, tmp_path / "edited.properties")
+
+    def made_anew() -> set[str]:
+        before = {box.service: box.id for box in lab.containers()}
+        start_with(lab, path)
+        return {box.service for box in lab.containers() if before[box.service] != box.id}
+
+    assert made_anew() == {"mirror-maker", "exporter"}
+    assert made_anew() == set()
+    changed(DEFAULT, {"refresh.topics.interval.seconds": "7"}, path)
+    assert made_anew() == {"mirror-maker", "exporter"}
 
 
 BROKERS = ("source-1", "source-2", "source-3")

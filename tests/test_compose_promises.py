@@ -146,7 +146,8 @@ def test_what_a_cluster_holds_outlives_its_containers(name: str) -> None:
             own = [volume.partition(":") for volume in body.get("volumes", [])]
             kept = [name for name, _, at in own if at == "/var/lib/kafka"]
             assert kept, service
-            assert kept[0] in compose["volumes"]
+            in_memory = "driver_opts" in compose["volumes"][kept[0]]
+            assert in_memory == ((name, service) == ("resilience", "kafka-target-3")), "README names it"
 
 
 @every_topology

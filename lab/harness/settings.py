@@ -89,7 +89,10 @@ def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str
     if topology.MM2_PROPERTIES in asked:
         asked = {**asked, topology.MM2_PROPERTIES: str(_properties_file(chosen, asked))}
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}
-    return {**before, **asked}
+    values = {**before, **asked}
+    if chosen.mirror_makers:
+        values[topology.MM2_DIGEST] = mm2_dedicated.digest(chosen.mm2_properties(values))
+    return values
 
 
 def _properties_file(chosen: Topology, asked: Mapping[str, str]) -> Path:

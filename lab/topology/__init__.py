@@ -12,11 +12,21 @@ Clusters that the lab did not start are named by their addresses instead; nothin
 """
 
 from lab.topology.files import load, names, read
-from lab.topology.model import LINK, MM2_PROPERTIES, Port, Service, Topology, TopologyError, interpolate
+from lab.topology.model import (
+    LINK,
+    MM2_DIGEST,
+    MM2_PROPERTIES,
+    Port,
+    Service,
+    Topology,
+    TopologyError,
+    interpolate,
+)
 from lab.topology.roles import External, Roles
 
 __all__ = [
     "LINK",
+    "MM2_DIGEST",
     "MM2_PROPERTIES",
     "External",
     "Port",

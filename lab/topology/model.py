@@ -15,6 +15,7 @@ from lab.project import COMPOSE
 from lab.topology.roles import Roles
 
 MM2_PROPERTIES: Final = "LAB_MM2_PROPERTIES"  # a service's variable that names its properties file
+MM2_DIGEST: Final = "LAB_MM2_DIGEST"  # of what is in that file: services with another one are made anew
 LINK: Final = "LINK"  # the listener that brokers advertise at the service `link`
 _SIZE: Final = re.compile(r"([0-9]+)([bkmg]?)", re.IGNORECASE)
 _SIZES: Final = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -136,7 +137,8 @@ class Topology:
             for text in (service.memory, *service.environment.values())
         )
         found = (match for text in texts for match in _VARIABLE.finditer(text))
-        return {m["name"]: m["default"] or "" for m in found if not m["name"].endswith("_PORT")}
+        names = {m["name"]: m["default"] or "" for m in found if not m["name"].endswith("_PORT")}
+        return {name: default for name, default in names.items() if name != MM2_DIGEST}
 
     @cached_property
     def memory_bytes(self) -> int:

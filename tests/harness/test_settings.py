@@ -1,5 +1,7 @@
 """A lab's lease tells which of its topology's services it has."""
 
+from pathlib import Path
+
 import pytest
 
 from lab import engine, leases, topology
@@ -45,6 +47,24 @@ def test_a_profile_that_is_stopped_is_forgotten(fake: Engine, monkeypatch: pytes
     left = Lab.attach("a")
     assert left.topology.services.keys() == plain.services.keys()
     assert left.ports.items() <= lab.ports.items()
+
+
+def test_a_properties_file_is_known_by_what_it_says(fake: Engine, tmp_path: Path) -> None:
+    """Compose makes anew what has another digest; of a file it knows no more than where it is."""
+    file = tmp_path / "mm2.properties"
+    written = topology.load("dedicated-tls").mm2_properties({}).read_text()
+    digests: list[str] = []
+    for text in (written, written, f"{written}\nrefresh.topics.interval.seconds=7\n"):
+        file.write_text(text)
+        variables = {} if digests else {topology.MM2_PROPERTIES: str(file)}
+        Lab.up(Wish(topology="dedicated-tls", name="a", variables=variables))
+        digests.append((leases.leased("a") or {})[topology.MM2_DIGEST])
+
+    assert digests[0] == digests[1] != digests[2]
+    assert topology.MM2_DIGEST not in topology.load("dedicated-tls").variables
+    file.unlink()
+    with pytest.raises(BadInput, match="No such file"):
+        Lab.up(Wish(topology="dedicated-tls", name="a"))
 
 
 def test_what_was_started_stays_the_labs_to_remove(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
