@@ -2,8 +2,8 @@
 
 Claim: `lab up` starts the node again, and ends when each connector says RUNNING of itself anew. One that ends
 soon after its start fails `up` with the reason. It is made anew when its file has changed, and not else. A
-broker whose certificate `lab up` has renewed shows the new one, though its container ran already and though the
-lab was not whole.
+broker whose certificate `lab up` has renewed shows the new one, though its container ran already and though
+the lab was not whole.
 """
 
 import ssl
