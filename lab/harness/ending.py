@@ -20,6 +20,7 @@ def bring_down(name: str) -> Removed:
     if settings.without_containers(leases.leased(name) or {}):
         leases.release(name)
         return Removed()
+    settings.require_its_engine(name)
     require_engine()
     with leases.exclusive(name):
         return _remove(name)
@@ -33,12 +34,13 @@ def _remove(name: str) -> Removed:
 
 
 def prune() -> Removed:
-    """Remove every labelled object of every lab, and every lease."""
+    """Remove every labelled object of every lab of this engine, and their leases."""
     require_engine()
     with uninterruptible():
         removed = removal.remove()
         for name in leases.names():
-            leases.release(name)
+            if settings.is_of_this_engine(leases.leased(name) or {}):
+                leases.release(name)
     return removed
 
 

@@ -9,6 +9,7 @@ from lab import leases, mm2_dedicated, monitoring, security, topology
 from lab.errors import BadInput, nearest
 from lab.exporter.settings import interval
 from lab.project import existing_spark
+from lab.setup import engine_address
 from lab.topology import Topology
 
 # The first is Compose's own, the second says that there is nothing for the engine to do.
@@ -19,6 +20,7 @@ _NONE: Final = "none"
 # `up` would else make a running lab's brokers anew without their records.
 _LAYOUT: Final = "LAB_LAYOUT"
 _OF_NOW: Final = "2"
+_ENGINE: Final = "LAB_ENGINE"  # whose containers they are
 
 # With anything else a service would end, or Compose would refuse it halfway: by how a variable's name ends.
 _TAKES: Final = {
@@ -33,7 +35,23 @@ def lease_of(name: str) -> dict[str, str]:
     lease = leases.leased(leases.check_name(name))
     if lease is None:
         raise BadInput(f'no lab named "{name}" is up', nearest(name, leases.names()))
+    require_its_engine(name)
     return lease
+
+
+def is_of_this_engine(lease: Mapping[str, str]) -> bool:
+    return without_containers(lease) or lease.get(_ENGINE) in (None, engine_address())
+
+
+def require_its_engine(name: str) -> None:
+    """Another engine knows nothing of a lab, and would be taken at its word that nothing is there."""
+    lease = leases.leased(name) or {}
+    if not is_of_this_engine(lease):
+        there = lease[_ENGINE]
+        raise BadInput(
+            f'lab "{name}" is on the Docker engine at {there}, and this one is at {engine_address()}',
+            f'"export DOCKER_HOST={there}" goes there',
+        )
 
 
 def version_of(name: str) -> str | None:
@@ -46,6 +64,7 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
     lease = leases.leased(name)
     if lease is None:
         return
+    require_its_engine(name)
     if lease.get(_LAYOUT) != _OF_NOW:
         raise BadInput(
             f'lab "{name}" was started by another version of this project, which kept records elsewhere',
@@ -62,7 +81,7 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
-    settings[_LAYOUT] = _OF_NOW
+    settings |= {_LAYOUT: _OF_NOW, _ENGINE: engine_address()}
     settings |= monitoring.settings(name) | security.settings(name)
     if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)

@@ -4,7 +4,7 @@ from lab.setup.certificates import ca_bundle
 from lab.setup.examine import examine
 from lab.setup.finding import Finding, Status, Wanted
 from lab.setup.mend import mend
-from lab.setup.ready import require_engine, require_memory
+from lab.setup.ready import engine_address, require_engine, require_memory
 from lab.setup.registry import registry_answers
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Status",
     "Wanted",
     "ca_bundle",
+    "engine_address",
     "examine",
     "mend",
     "registry_answers",

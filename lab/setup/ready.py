@@ -24,6 +24,11 @@ def _may_start(host: Host, reached: Reached) -> bool:
     )
 
 
+def engine_address(*, host: Host | None = None) -> str:
+    """Of the engine that commands use now, by DOCKER_HOST or by a context of the client's."""
+    return (host or Host()).endpoint().url
+
+
 def require_memory(memory_bytes: int, *, host: Host | None = None) -> None:
     """Raise HostNotReady unless this host has a fair share of that to spare."""
     finding = check_memory(host or Host(), {}, Wanted(memory_bytes=memory_bytes))

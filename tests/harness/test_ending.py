@@ -184,6 +184,31 @@ def test_bringing_down_removes_and_gives_ports_back(fake: Engine) -> None:
     assert leases.names() == []
 
 
+def test_a_lab_of_another_engine_is_not_forgotten(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    Lab.up(WISH)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/before.sock")
+    Lab.up(Wish(topology="basic-mirror", name="b"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/other.sock")
+
+    for use in (
+        lambda: harness.bring_down("b"),
+        lambda: Lab.attach("b"),
+        lambda: Lab.up(replace(WISH, name="b")),
+    ):
+        with pytest.raises(BadInput) as caught:
+            use()
+        assert caught.value.message == (
+            'lab "b" is on the Docker engine at unix:///run/before.sock, '
+            "and this one is at unix:///run/other.sock"
+        )
+        assert caught.value.hint == '"export DOCKER_HOST=unix:///run/before.sock" goes there'
+    assert fake.removed == []
+
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/before.sock")
+    harness.prune()
+    assert leases.names() == ["a"]
+
+
 def test_pruning_removes_every_lab_and_lease(fake: Engine) -> None:
     Lab.up(WISH)
     Lab.up(Wish(topology="basic-mirror", name="b"))
