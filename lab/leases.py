@@ -47,7 +47,7 @@ def leased(name: str) -> dict[str, str] | None:
         found = read_env_file(env_file(name))
     except FileNotFoundError:  # which it may become at any time, by another process
         return None
-    return found if "LAB_TOPOLOGY" in found else None  # a power cut may leave the file empty
+    return found if "LAB_TOPOLOGY" in found else None  # of a file that is cut short
 
 
 def names() -> list[str]:
@@ -129,7 +129,10 @@ def put_back(name: str, topology: Topology, before: Mapping[str, str]) -> None:
 
 def _write(path: Path, values: Mapping[str, str | int]) -> None:
     temporary = path.with_suffix(".new")
-    temporary.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    with temporary.open("w") as file:
+        file.write("".join(f"{key}={value}\n" for key, value in values.items()))
+        file.flush()
+        os.fsync(file.fileno())  # else a power cut may leave an empty one under its name
     temporary.replace(path)
 
 
