@@ -94,9 +94,11 @@ class Labs:
                     pytest.fail(told, pytrace=False)
                 pytest.exit(told, returncode=4)
             ending.bring_down(name)
-            yield name
-            if name not in self._kept:
-                ending.bring_down(name)
+            try:
+                yield name
+            finally:
+                if name not in self._kept:
+                    ending.bring_down(name)
 
     def _up(self, wanted: Wanted) -> Lab:
         name = self._held.enter_context(self.own("-".join(filter(None, wanted))))
