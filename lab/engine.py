@@ -19,7 +19,7 @@ from python_on_whales.exceptions import DockerException
 from python_on_whales.utils import run as run_docker
 
 from lab.errors import LabError
-from lab.project import REGISTRY, VERSIONS, versions
+from lab.project import REGISTRY, VERSIONS, read_env_file, versions
 
 LABEL: Final = "io.mirror-lab"
 PROJECT_LABEL: Final = "com.docker.compose.project"
@@ -103,6 +103,7 @@ class Project:
     name: str
     compose_file: Path
     env_file: Path
+    decided: frozenset[str] = frozenset()  # variables of the Compose file that are the env file's to set
 
     @property
     def _client(self) -> DockerClient:
@@ -113,8 +114,13 @@ class Project:
         )
 
     def command(self, *args: str) -> list[str]:
-        """A `docker compose` command line for this project, which its files decide and not the shell."""
-        unset = [part for name in sorted(os.environ) if _is_of_files(name) for part in ("-u", name)]
+        """A `docker compose` command line for this project, which its files decide and not the shell.
+
+        Compose ranks what is exported above env files: a lab would be made anew with another shell's ports.
+        """
+        lease = read_env_file(self.env_file) if self.env_file.is_file() else {}
+        decided = {*self.decided, *lease, *versions(), "COMPOSE_PROFILES"} - {REGISTRY}
+        unset = [part for name in sorted(decided & os.environ.keys()) for part in ("-u", name)]
         client = [str(part) for part in self._client.compose.docker_compose_cmd]
         return [*(("env", *unset) if unset else ()), *client, *args]
 
@@ -163,18 +169,6 @@ class Project:
     def attach(self, *args: str) -> int:
         """Hand the terminal to a Compose command (`exec`, `logs -f`) and give its exit code."""
         return subprocess.call(self.command(*args))
-
-
-def _is_of_files(variable: str) -> bool:
-    """Compose ranks what is exported above env files: a lab would be made anew with another shell's ports."""
-    if variable == REGISTRY:
-        return False
-    return (
-        variable.startswith("LAB_")
-        or variable.endswith("_PORT")
-        or variable == "COMPOSE_PROFILES"
-        or variable in versions()
-    )
 
 
 def follow(

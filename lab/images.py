@@ -107,7 +107,7 @@ def build(image: Image, on_line: Callable[[str], None]) -> None:
             bundle = Path(empty) / "no-ca.crt"
             bundle.touch()
         environment["LAB_CA_BUNDLE"] = str(bundle)
-        follow(command, on_line, environment={**os.environ, **environment})
+        follow(command, on_line, environment={**os.environ, **versions(), **environment})
     _remove_replaced()
 
 

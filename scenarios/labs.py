@@ -152,7 +152,7 @@ class Labs:
         self._close()
 
     def _close(self) -> None:
+        started, self._started = self._started, {}
         with self._held:
-            for lab in self._started.values():
+            for lab in started.values():
                 lab.close()
-        self._started.clear()

@@ -218,18 +218,27 @@ def open_(
     console.show({"endpoints": endpoints}, as_json=json, text=lambda: _endpoints(endpoints))
 
 
-def down(name: Name = None, json: Json = False) -> None:
+def down(
+    name: Name = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Remove nothing, only forget it: its Docker engine is no more.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Remove a lab: containers, network, volumes, ports. Doing it twice is fine."""
     known = leases.names()
     if name is None and len(known) > 1:
         raise BadInput(f"several labs are up: {', '.join(known)}", "choose one with --name")
     chosen = name or (known[0] if known else None)
-    removed = harness.bring_down(chosen) if chosen else None
+    end = harness.forget if forget else harness.bring_down
+    removed = end(chosen) if chosen else None
     others = [each for each in known if each != chosen]
 
     def text() -> None:
         if removed:
             console.line(f"lab {chosen} is down: {removed} removed")
+        elif chosen in known and forget:
+            console.line(f"lab {chosen} is forgotten")
         elif chosen in known:
             console.line(f"lab {chosen} is down: it had no containers")
         elif chosen and others:

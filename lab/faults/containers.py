@@ -118,13 +118,20 @@ class StartAgain(Inverse):
     containers: tuple[str, ...]
 
     def undo(self) -> None:
-        self.clear()
-        if ended := [box.id for box in look(self.containers) if not box.running]:
+        boxes = look(self.containers)
+        if paused := [box.id for box in boxes if box.paused]:
+            engine.docker("unpause", *paused)
+        if ended := [box.id for box in boxes if not box.running]:
             engine.docker("start", *ended)
 
     def clear(self) -> None:
-        """Where all is down, a service that is started before those it needs ends again."""
-        if paused := [box.id for box in look(self.containers) if box.paused]:
+        """A service that is started before those it needs ends again; where they run, its order counts."""
+        boxes = engine.containers()
+        projects = {box.project for box in boxes if box.id in self.containers}
+        others = [b for b in boxes if b.project in projects and b.id not in self.containers]
+        if all(box.state in ("running", "paused") for box in others):
+            self.undo()
+        elif paused := [box.id for box in look(self.containers) if box.paused]:
             engine.docker("unpause", *paused)
 
     def prove(self) -> str:

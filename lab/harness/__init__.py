@@ -14,7 +14,7 @@ ending.py    a lab goes away, its evidence saved before
 """
 
 from lab.harness.coming import build_images
-from lab.harness.ending import bring_down, prune, save_evidence, stop_profile
+from lab.harness.ending import bring_down, forget, prune, save_evidence, stop_profile
 from lab.harness.endpoints import Endpoint
 from lab.harness.lab import Lab, Wish
 from lab.harness.parts import PROJECT_PREFIX
@@ -26,6 +26,7 @@ __all__ = [
     "Wish",
     "bring_down",
     "build_images",
+    "forget",
     "prune",
     "save_evidence",
     "stop_profile",

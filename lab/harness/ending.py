@@ -26,6 +26,13 @@ def bring_down(name: str) -> Removed:
         return _remove(name)
 
 
+def forget(name: str) -> Removed:
+    """Give a lab's ports back and ask no engine: of one whose engine is no more nothing can be removed."""
+    with leases.exclusive(leases.check_name(name)):
+        leases.release(name)
+    return Removed()
+
+
 def _remove(name: str) -> Removed:
     with uninterruptible():
         removed = removal.remove(PROJECT_PREFIX + name)

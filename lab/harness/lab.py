@@ -54,7 +54,8 @@ class Lab(Parts):
         """Start the lab, or make a running or half-started one what it should be."""
         chosen = topology.load(wish.topology)
         name = leases.check_name(wish.name or chosen.name)
-        version = kafka_version(wish.kafka or settings.version_of(name), of=chosen.roles.kafka)
+        kept = None if wish.kafka else settings.version_of(name)
+        version = kept or kafka_version(wish.kafka, of=chosen.roles.kafka)
         settings.require_same(name, chosen, version)
         chosen.check_kafka_version(version)
         for path in chosen.connector_files().values():

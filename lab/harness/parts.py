@@ -158,7 +158,9 @@ class Parts:
 
     @cached_property
     def project(self) -> Project:
-        return Project(PROJECT_PREFIX + self.name, self.topology.compose_file, leases.env_file(self.name))
+        chosen = self.topology
+        decided = frozenset((*chosen.variables, *(port.variable for port in chosen.ports)))
+        return Project(PROJECT_PREFIX + self.name, chosen.compose_file, leases.env_file(self.name), decided)
 
     def containers(self) -> list[Container]:
         return engine.containers(self.project.name) if self.topology.services else []

@@ -40,7 +40,9 @@ def lease_of(name: str) -> dict[str, str]:
 
 
 def is_of_this_engine(lease: Mapping[str, str]) -> bool:
-    return without_containers(lease) or lease.get(_ENGINE) in (None, engine_address())
+    if without_containers(lease) or _ENGINE not in lease:
+        return True
+    return engine_address() in (None, lease[_ENGINE])
 
 
 def require_its_engine(name: str) -> None:
@@ -50,7 +52,8 @@ def require_its_engine(name: str) -> None:
         there = lease[_ENGINE]
         raise BadInput(
             f'lab "{name}" is on the Docker engine at {there}, and this one is at {engine_address()}',
-            f'"export DOCKER_HOST={there}" goes there',
+            f'choose that one with DOCKER_HOST or "docker context use"; if it is no more: '
+            f'"lab down --name {name} --forget"',
         )
 
 
@@ -65,7 +68,7 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
     if lease is None:
         return
     require_its_engine(name)
-    if lease.get(_LAYOUT) != _OF_NOW:
+    if lease.get(_LAYOUT) != _OF_NOW and not without_containers(lease):
         raise BadInput(
             f'lab "{name}" was started by another version of this project, which kept records elsewhere',
             f'"lab down --name {name}" first, or choose another --name',
@@ -81,7 +84,9 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
-    settings |= {_LAYOUT: _OF_NOW, _ENGINE: engine_address()}
+    settings[_LAYOUT] = _OF_NOW
+    if engine := engine_address():
+        settings[_ENGINE] = engine
     settings |= monitoring.settings(name) | security.settings(name)
     if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)

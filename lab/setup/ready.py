@@ -1,5 +1,7 @@
 """The question on the hot path of every command: can the engine be used right now?"""
 
+import os
+
 from lab.errors import HostNotReady
 from lab.setup.capacity import check_memory
 from lab.setup.compose import compose_problem, compose_version
@@ -24,9 +26,12 @@ def _may_start(host: Host, reached: Reached) -> bool:
     )
 
 
-def engine_address(*, host: Host | None = None) -> str:
-    """Of the engine that commands use now, by DOCKER_HOST or by a context of the client's."""
-    return (host or Host()).endpoint().url
+def engine_address(*, host: Host | None = None) -> str | None:
+    """Of the engine that commands use now, by DOCKER_HOST or a context of the client's, if that is known."""
+    endpoint = (host or Host()).endpoint()
+    if endpoint.is_local:
+        return f"unix://{os.path.realpath(endpoint.socket_path)}"
+    return endpoint.url if "://" in endpoint.url else None
 
 
 def require_memory(memory_bytes: int, *, host: Host | None = None) -> None:

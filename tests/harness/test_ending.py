@@ -11,7 +11,7 @@ from lab import engine, harness, leases
 from lab.connect import ConnectError
 from lab.engine import Container, EngineError
 from lab.errors import BadInput, HostNotReady, Interrupted, LabError
-from lab.harness import Lab, Wish, coming
+from lab.harness import Lab, Wish, coming, settings
 from lab.project import runs_folder
 from lab.removal import Removed
 from tests.harness.conftest import Engine
@@ -201,12 +201,28 @@ def test_a_lab_of_another_engine_is_not_forgotten(fake: Engine, monkeypatch: pyt
             'lab "b" is on the Docker engine at unix:///run/before.sock, '
             "and this one is at unix:///run/other.sock"
         )
-        assert caught.value.hint == '"export DOCKER_HOST=unix:///run/before.sock" goes there'
+        assert str(caught.value.hint).endswith('if it is no more: "lab down --name b --forget"')
     assert fake.removed == []
 
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/before.sock")
     harness.prune()
     assert leases.names() == ["a"]
+    harness.forget("a")
+    assert (leases.names(), fake.removed) == ([], [None])
+
+
+def test_a_lab_of_an_engine_that_nobody_could_name_is_of_any(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while the docker client takes too long to tell where its context leads."""
+    Lab.up(WISH)
+    with monkeypatch.context() as nobody_knows:
+        nobody_knows.setattr(settings, "engine_address", lambda: None)
+        Lab.up(Wish(topology="basic-mirror", name="b"))
+        harness.bring_down("a")
+
+    harness.bring_down("b")
+    assert fake.removed == ["lab-a", "lab-b"]
 
 
 def test_pruning_removes_every_lab_and_lease(fake: Engine) -> None:
