@@ -142,6 +142,8 @@ class Labs:
                     restore(lab, before, say=told.append)
                 except LabError:
                     save_evidence(lab, run)
+                    self._started.clear()  # the next scenario gets a lab that is whole
+                    lab.close()
                     raise
                 finally:
                     step.note = "; ".join(told)

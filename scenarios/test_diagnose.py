@@ -284,7 +284,7 @@ def test_workers_out_of_memory(
         Lab.up(wish).close()
         lab.connect.resume(SOURCE)
     else:
-        with pytest.raises(engine.EngineError, match="ended|exited"):
+        with pytest.raises(engine.EngineError, match=r"ended|exited"):
             Lab.up(wish)
     # Its log tells of it a moment before it ends.
     found = doctor.says("memory", shows=f"exit code {exit_code}")
