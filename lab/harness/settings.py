@@ -83,16 +83,16 @@ def require_same(name: str, chosen: Topology, version: str) -> None:
 
 def wanted(name: str, chosen: Topology, version: str, profiles: Sequence[str]) -> dict[str, str]:
     """What Compose and later commands must know of a lab; profiles that were started once stay."""
+    before = leases.leased(name) or {_CONTAINERS: _NONE}  # of a new lab there are none yet
     settings = {"LAB_TOPOLOGY": chosen.reference, "LAB_NAME": name, "KAFKA_VERSION": version}
     settings[_LAYOUT] = _OF_NOW
     if engine := engine_address():
         settings[_ENGINE] = engine
     settings |= monitoring.settings(name) | security.settings(name)
-    if all_profiles := sorted({*_profiles(leases.leased(name) or {}), *profiles}):
+    if all_profiles := sorted({*_profiles(before), *profiles}):
         settings[_PROFILES] = ",".join(all_profiles)
-    there = leases.leased(name)
-    began_without = there is None or without_containers(there)
-    if chosen.roles.external and began_without and (existing_spark() or not chosen.services):
+    none_needed = existing_spark() or not chosen.services
+    if chosen.roles.external and none_needed and without_containers(before):
         settings[_CONTAINERS] = _NONE
     return settings
 
