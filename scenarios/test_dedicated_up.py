@@ -75,6 +75,7 @@ def shown(lab: Lab) -> list[str]:
 
 
 def test_a_renewed_certificate_is_shown(lab: Lab) -> None:
+    start_with(lab, DEFAULT)
     before = shown(lab)
     ran = {box.service: box.id for box in lab.containers()}
     (security.folder(lab.name) / "source-2" / "keystore.pem").unlink()
