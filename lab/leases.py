@@ -78,7 +78,7 @@ def asked_ports(asked: list[str], topology: Topology, lab: str) -> dict[str, int
     """`--port broker=19092` as {"BROKER_PORT": 19092}; every mistake is bad input."""
     known = {port.variable for port in topology.ports}
     own = leased(lab) or {}
-    others = {port for other in names() if other != lab for port in _numbers(leased(other) or {})}
+    others = ports_of_others(lab)
     result = {}
     for text in asked:
         name, equals, number = text.partition("=")
@@ -106,7 +106,7 @@ def lease(
     path.parent.mkdir(parents=True, exist_ok=True)
     with _all_leases():
         mine = leased(name) or {}
-        others = {port for other in names() if other != name for port in _numbers(leased(other) or {})}
+        others = ports_of_others(name)
         ports: dict[str, int] = {}
         for port in topology.ports:
             if port.variable in asked:
@@ -121,8 +121,8 @@ def lease(
 
 def put_back(name: str, topology: Topology, before: Mapping[str, str]) -> None:
     """The settings that a lab had and, unless another one leased them meanwhile, its ports."""
-    others = {port for other in names() if other != name for port in _numbers(leased(other) or {})}
-    ports = {key: int(value) for key, value in before.items() if key.endswith("_PORT")}
+    others = ports_of_others(name)
+    ports = ports_of(before)
     settings = {key: value for key, value in before.items() if key not in ports}
     lease(name, topology, settings, {key: port for key, port in ports.items() if port not in others})
 
@@ -147,8 +147,14 @@ def _all_leases() -> Iterator[None]:
         yield
 
 
-def _numbers(values: Mapping[str, str]) -> Iterator[int]:
-    return (int(value) for key, value in values.items() if key.endswith("_PORT"))
+def ports_of(lease: Mapping[str, str]) -> dict[str, int]:
+    """By variable."""
+    return {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
+
+
+def ports_of_others(name: str | None = None) -> set[int]:
+    """Those that labs have, all or all but one."""
+    return {port for lab in names() if lab != name for port in ports_of(leased(lab) or {}).values()}
 
 
 def _free(port: Port, taken: set[int]) -> int:

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from lab import leases, topology
 from lab.errors import BadInput, Interrupted, LabError
-from lab.harness import Lab, Wish, breaking, ending, save_evidence, settings
+from lab.harness import Lab, Wish, breaking, bring_down, save_evidence, settings
 from lab.harness.contents import Contents, restore
 from lab.run import Run
 
@@ -93,12 +93,12 @@ class Labs:
                 if hasattr(self._config, "workerinput"):  # xdist takes a worker's early end for a crash
                     pytest.fail(told, pytrace=False)
                 pytest.exit(told, returncode=4)
-            ending.bring_down(name)
+            bring_down(name)
             try:
                 yield name
             finally:
                 if name not in self._kept:
-                    ending.bring_down(name)
+                    bring_down(name)
 
     def _up(self, wanted: Wanted) -> Lab:
         name = self._held.enter_context(self.own("-".join(filter(None, wanted))))

@@ -28,10 +28,7 @@ def doctor(
 ) -> None:
     """Check whether this machine can run the lab, and say what mends what is missing."""
     largest = max((topology.load(name) for name in topology.names()), key=lambda t: t.memory_bytes)
-    held = {
-        int(v) for lab in leases.names() for k, v in (leases.leased(lab) or {}).items() if k.endswith("_PORT")
-    }
-    ports = tuple(sorted({port.default for port in largest.ports} - held))
+    ports = tuple(sorted({port.default for port in largest.ports} - leases.ports_of_others()))
     wanted = Wanted(memory_bytes=largest.memory_bytes, ports=ports)
     changed: list[str] = []
     if fix:

@@ -18,8 +18,7 @@ def bring_down(name: str) -> Removed:
     """Remove everything of a lab, in whatever state it is, and give its ports back."""
     leases.check_name(name)
     if settings.without_containers(leases.leased(name) or {}):
-        leases.release(name)
-        return Removed()
+        return forget(name)
     settings.require_its_engine(name)
     require_engine()
     with leases.exclusive(name):
@@ -91,10 +90,10 @@ def abandon(
             with _noting(run, "bring-down"), run.step("bring down"):
                 _remove(name)
                 left = "nothing is left of it"
-        elif lease is not None and lease != leases.leased(name):
+        elif lab is not None and lease is not None and lease != leases.leased(name):
             with _noting(run, "settings"):
                 _go_back(name, lease)
-                left += f', "lab up {lease["LAB_TOPOLOGY"]} --name {name}" with its settings of before'
+                left += f', "{lab.up_again}" with its settings of before'
     interrupted = isinstance(error, KeyboardInterrupt)
     with suppress(OSError):
         run.close("interrupted" if interrupted else f"failed: {error}")

@@ -120,7 +120,7 @@ class Lab(Parts):
                 )
             name = known[0]
         lease = settings.lease_of(name)
-        ports = {key: int(value) for key, value in lease.items() if key.endswith("_PORT")}
+        ports = leases.ports_of(lease)
         chosen = settings.started(topology.load(lease["LAB_TOPOLOGY"]), lease)
         lab = cls(name, chosen, lease["KAFKA_VERSION"], ports)
         if missing := {port.variable for port in chosen.ports} - ports.keys():

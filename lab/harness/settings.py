@@ -114,17 +114,15 @@ def variables(name: str, chosen: Topology, asked: Mapping[str, str]) -> dict[str
         asked = {**asked, topology.MM2_PROPERTIES: str(_properties_file(chosen, asked))}
     before = {key: value for key, value in (leases.leased(name) or {}).items() if key in chosen.variables}
     values = {**before, **asked}
-    if chosen.mirror_makers:
+    if chosen.mirror_makers:  # the file is read, and judged, before anything starts with it
         values[topology.MM2_DIGEST] = mm2_dedicated.digest(chosen.mm2_properties(values))
     return values
 
 
 def _properties_file(chosen: Topology, asked: Mapping[str, str]) -> Path:
-    """As the user sees it, or one of the topology's; read before anything starts with it."""
+    """As the user sees it, or one of the topology's."""
     given = Path(asked[topology.MM2_PROPERTIES])
-    path = given.resolve() if given.is_file() else chosen.mm2_properties(asked)
-    mm2_dedicated.read(path)
-    return path
+    return given.resolve() if given.is_file() else chosen.mm2_properties(asked)
 
 
 def started(chosen: Topology, settings: Mapping[str, str]) -> Topology:
@@ -142,7 +140,8 @@ def without_containers(settings: Mapping[str, str]) -> bool:
 
 def without_profile(lease: Mapping[str, str], profile: str) -> dict[str, str]:
     """The settings of a lease when a profile of it is no more."""
-    settings = {key: value for key, value in lease.items() if not key.endswith("_PORT")}
+    ports = leases.ports_of(lease)
+    settings = {key: value for key, value in lease.items() if key not in ports}
     left = [p for p in _profiles(settings) if p != profile]
     settings.pop(_PROFILES, None)
     return settings | ({_PROFILES: ",".join(left)} if left else {})

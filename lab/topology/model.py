@@ -137,8 +137,8 @@ class Topology:
             for text in (service.memory, *service.environment.values())
         )
         found = (match for text in texts for match in _VARIABLE.finditer(text))
-        names = {m["name"]: m["default"] or "" for m in found if not m["name"].endswith("_PORT")}
-        return {name: default for name, default in names.items() if name != MM2_DIGEST}
+        of_the_lab = ("_PORT", MM2_DIGEST)
+        return {m["name"]: m["default"] or "" for m in found if not m["name"].endswith(of_the_lab)}
 
     @cached_property
     def memory_bytes(self) -> int:
