@@ -14,13 +14,13 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from lab.catching_up import wait_for_target
-from lab.checks import STANDARD, Check, run_checks
-from lab.evidence import evidence
-from lab.flow import Flow
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
-from lab.verdict import Verdict
-from lab.verification import as_records, histories_of, name_ends
+from lab.verify.catching_up import wait_for_target
+from lab.verify.checks import STANDARD, Check, run_checks
+from lab.verify.evidence import evidence
+from lab.verify.flow import Flow
+from lab.verify.verdict import Verdict
+from lab.verify.verification import as_records, histories_of, name_ends
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000
@@ -117,7 +117,7 @@ class Application:
         wait_until(observe, timeout_s=timeout_s, what=f'application "{self.name}" ended')
 
     def records(self) -> DataFrame:
-        """The output, with the columns that lab.evidence wants."""
+        """The output, with the columns that lab.verify.evidence wants."""
         return as_records(self._spark.read.parquet(self.path))
 
     def _failed(self, error: Exception) -> SparkError:

@@ -13,7 +13,7 @@ from lab.harness import Lab
 from lab.mm2 import IDENTITY_POLICY
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome, Verdict
+from lab.verify.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
 from lab.workload import Plan
 from scenarios.diagnosing import Doctor

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from lab.checks import run_checks
 from lab.consumption import checks, per_record
 from lab.harness import Lab
 from lab.spark import SparkSession
-from lab.verdict import Outcome, Verdict
+from lab.verify.checks import run_checks
+from lab.verify.verdict import Outcome, Verdict
 from scenarios.verifier.processing import CLUSTERS, DEFECTS, Defect, History, clean, oracle, tables
 
 pytestmark = pytest.mark.topology("spark-only")

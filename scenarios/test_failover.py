@@ -24,7 +24,7 @@ from lab.producing import Producing
 from lab.records import identity_in
 from lab.run import Run
 from lab.switching import Standing, Switching
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios import failing_over

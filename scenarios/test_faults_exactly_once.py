@@ -12,7 +12,7 @@ import pytest
 
 from lab.faults import Fault, Kill, Leader, Pause, WorkerOf, Workers
 from lab.harness import Lab
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from scenarios.under_load import EXACTLY_ONCE, HOLD_S, LONGER_THAN_A_SESSION_S, UnderLoad, wrong
 from scenarios.workers import workers_with
 

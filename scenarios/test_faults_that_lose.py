@@ -12,8 +12,8 @@ from lab.diagnose import Finding
 from lab.errors import LabError
 from lab.faults import DeleteRecords, RecreateTopic, RefuseRecords
 from lab.producing import Producing
-from lab.verdict import Outcome
-from lab.verification import Judged
+from lab.verify.verdict import Outcome
+from lab.verify.verification import Judged
 from lab.wait import CONNECTOR_RUNS_S, RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios.diagnosing import Doctor

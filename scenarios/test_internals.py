@@ -2,7 +2,7 @@
 
 Claim: offset syncs, checkpoints and heartbeats of a running MM2 decode, in Python and in Spark, to what
 Kafka's own formatters print and the clients say; topic configs, ACLs and group offsets on the target
-are what the rules in lab.parity expect; and the checks over all this pass.
+are what the rules in lab.verify.parity expect; and the checks over all this pass.
 """
 
 import struct
@@ -16,21 +16,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab import mm2_records, offsets
-from lab.checks import run_checks
-from lab.checks.acls import SameAcls
-from lab.checks.topic_configs import SameTopicConfigs
-from lab.checks.topic_set import SameTopics
-from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
-from lab.flow import Flow
 from lab.harness import Lab
-from lab.internals import rows_table
 from lab.kafka import Acl, Cluster, ClusterError, Record
 from lab.mm2 import CHECKPOINT, HEARTBEAT, Connector
-from lab.parity import AclRow, ConfigRow, Rule, TopicRow, acl_rows, config_rows, topic_rows
 from lab.spark import topic_frame
-from lab.verdict import Outcome, Verdict
+from lab.verify.checks import run_checks
+from lab.verify.checks.acls import SameAcls
+from lab.verify.checks.topic_configs import SameTopicConfigs
+from lab.verify.checks.topic_set import SameTopics
+from lab.verify.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
+from lab.verify.flow import Flow
+from lab.verify.internals import rows_table
+from lab.verify.parity import AclRow, ConfigRow, Rule, TopicRow, acl_rows, config_rows, topic_rows
+from lab.verify.verdict import Outcome, Verdict
+from lab.verify.workings import checks, read, tables
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
-from lab.workings import checks, read, tables
 from lab.workload import Plan, produce
 from scenarios.commands import lab_command
 from scenarios.verifier import internals as generated

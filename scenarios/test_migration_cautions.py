@@ -19,7 +19,7 @@ from lab.harness import Lab
 from lab.kafka import GroupOffset
 from lab.mm2_records import decoded, offset_sync
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios.migrating import PARTITIONS, Migration
 

@@ -22,7 +22,7 @@ from lab.harness import Lab
 from lab.producing import Producing
 from lab.run import Run
 from lab.security.files import CLIENTS
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S
 from lab.workload import Plan
 from scenarios.commands import lab_command

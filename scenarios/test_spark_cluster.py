@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from lab import harness
-from lab.checks import STANDARD
 from lab.engine import EngineError
 from lab.errors import LabError
 from lab.harness import Lab, Wish
@@ -21,7 +20,8 @@ from lab.producing import Producing
 from lab.project import SPARK_REMOTE
 from lab.records import Plan
 from lab.spark_cluster import FOLDER_VARIABLE
-from lab.verification import Judged
+from lab.verify.checks import STANDARD
+from lab.verify.verification import Judged
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 
 pytestmark = pytest.mark.topology("basic-mirror")

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from lab.flow import Flow
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.producing import Producing
 from lab.records import Plan, record_id
 from lab.run import Run
 from lab.streaming import Application, verify_output
-from lab.verdict import Outcome, Verdict
+from lab.verify.flow import Flow
+from lab.verify.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
 
 pytestmark = pytest.mark.topology("basic-mirror")

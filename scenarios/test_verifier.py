@@ -16,11 +16,11 @@ from functools import cache
 
 import pytest
 
-from lab.checks import STANDARD, Duplicates, NoPhantoms, run_checks
-from lab.evidence import evidence
 from lab.harness import Lab
 from lab.spark import SparkSession
-from lab.verdict import Outcome, Verdict
+from lab.verify.checks import STANDARD, Duplicates, NoPhantoms, run_checks
+from lab.verify.evidence import evidence
+from lab.verify.verdict import Outcome, Verdict
 from scenarios.verifier import oracle
 from scenarios.verifier.defects import DEFECTS, Defect, First
 from scenarios.verifier.frames import frames

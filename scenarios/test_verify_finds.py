@@ -14,7 +14,7 @@ from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.producing import Producing
 from lab.records import HEADER, Plan, record_id
-from lab.verdict import Outcome, Verdict
+from lab.verify.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
 
 pytestmark = pytest.mark.topology("basic-mirror")

@@ -20,7 +20,7 @@ from lab.harness import Lab
 from lab.kafka import ClusterError
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios.under_load import hold

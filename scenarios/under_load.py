@@ -17,8 +17,8 @@ from lab.lag import LagWatcher, Mirrored
 from lab.mm2 import Connector
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome
-from lab.verification import Judged
+from lab.verify.verdict import Outcome
+from lab.verify.verification import Judged
 from lab.wait import RECORDS_ARRIVE_S, NotYet, TimedOut, wait_until
 from lab.workload import Plan
 

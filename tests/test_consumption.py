@@ -4,7 +4,7 @@ import pytest
 
 from lab.consumption import NoneForeign, NoneSkipped, ProcessingOrder, ReadAgain, checks
 from lab.consumption.judging import _NAMES
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 
 BOTH = ("old", "new")
 TWICE = {"processed": 9, "repeated": 2, "again": 3, "again_on_old": 1, "again_on_new": 2, "most": 3}

@@ -18,28 +18,21 @@ from lab.project import ROOT
 LAYERS = (
     *("errors", "words", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2"),
     *("mm2_dedicated", "export", "mm2_problems"),
-    *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "verdict", "run", "leases"),
-    *("security", "interruption", "report", "journal", "ledger", "records", "setup", "engine", "removal"),
+    *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "run", "past_runs", "leases"),
+    *("security", "interruption", "journal", "ledger", "records", "setup", "engine", "removal"),
     *("monitoring", "http", "metrics", "toxiproxy", "connect"),
-    *("kafka", "external", "mm2_records", "offset_sync", "spark", "flow", "spark_cluster", "offsets"),
-    *("parity", "internals", "lag", "switching", "diagnose"),
-    *(
-        "exporter",
-        "connectors",
-        "dedicated",
-        "images",
-        "api_check",
-        "faults",
-        "workload",
-        "producing",
-        "consuming",
-        "evidence",
-        "checks",
-        "workings",
-        "figures",
-    ),
-    *("consumption", "catching_up", "verification", "streaming", "harness", "bench", "cli", "__main__"),
+    *("kafka", "external", "mm2_records", "offset_sync", "spark", "spark_cluster", "offsets"),
+    *("lag", "switching", "diagnose"),
+    *("exporter", "connectors", "dedicated", "images", "api_check", "faults", "workload", "producing"),
+    *("consuming", "verify", "consumption", "streaming", "harness", "bench", "cli", "__main__"),
 )
+# The same within a room that is large.
+WITHIN = {
+    "verify": (
+        *("verdict", "report", "flow", "parity", "internals", "evidence", "checks", "workings", "figures"),
+        *("catching_up", "verification", "__init__"),
+    ),
+}
 
 # The modules that may import a client library; everybody else goes through them.
 HOMES = {
@@ -49,17 +42,7 @@ HOMES = {
     "httpx": {"connect", "http", "metrics", "setup", "toxiproxy"},
     "confluent_kafka": {"kafka"},
     "pyspark": {
-        "spark",
-        "spark_cluster",
-        "offsets",
-        "internals",
-        "evidence",
-        "checks",
-        "workings",
-        "figures",
-        "consumption",
-        "verification",
-        "streaming",
+        *("spark", "spark_cluster", "offsets", "verify", "consumption", "streaming"),
     },
     "typer": {"cli"},
     "rich": {"cli"},
@@ -127,6 +110,25 @@ def test_imports_go_down(module: Module) -> None:
     imported = {name.split(".")[1] for name in module.imports() if name.startswith("lab.")}
 
     assert imported - {module.layer} <= set(below)
+
+
+@pytest.mark.parametrize("room", WITHIN)
+def test_imports_go_down_within_a_room(room: str) -> None:
+    order = WITHIN[room]
+    members = {module.name.split(".")[1] for module in MODULES if module.name.startswith(f"{room}.")}
+    up = {
+        (module.name, name)
+        for module in MODULES
+        if module.name.startswith(f"{room}.")
+        for own in (module.name.split(".")[1],)
+        for name in module.imports()
+        if name.startswith(f"lab.{room}.")
+        and name.split(".")[2] != own
+        and order.index(name.split(".")[2]) >= order.index(own)
+    }
+
+    assert members <= set(order)
+    assert up == set()
 
 
 @pytest.mark.parametrize("library", HOMES)

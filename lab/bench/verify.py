@@ -14,7 +14,7 @@ from lab.mm2 import BYTES_CONVERTER
 from lab.producing import Producing
 from lab.records import Plan
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 
 OURS: Final = "lab verify, all checks"
 PYTHON: Final = "one Python process"

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lab import past_runs
 from lab.cli import console
 from lab.cli.options import Json, Name
 from lab.cli.runs import run_names
@@ -14,7 +15,6 @@ from lab.diagnose import diagnose as judge
 from lab.errors import BadInput, NotEnough
 from lab.harness import Lab
 from lab.harness.observing import observe, read_logs, read_run
-from lab.report import past
 
 _WIDTH = 400  # of a line of a log: traces' causes may be long
 
@@ -80,7 +80,7 @@ def diagnose(
 
 
 def _saved(run: str | None, log: list[Path] | None) -> Observation:
-    return read_logs(log) if log else read_run(past.find(str(run)).folder)
+    return read_logs(log) if log else read_run(past_runs.find(str(run)).folder)
 
 
 def _looked_at(seen: Observation) -> dict[str, int]:

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import report as pages
+from lab import past_runs
 from lab.cli import console
 from lab.cli.options import Json
-from lab.report import past
-from lab.report.past import PastRun
+from lab.past_runs import PastRun
+from lab.verify import report as pages
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def run_names(incomplete: str) -> list[str]:
     return [
-        name for name in (past.LAST, *(run.name for run in past.all_runs())) if name.startswith(incomplete)
+        name
+        for name in (past_runs.LAST, *(run.name for run in past_runs.all_runs()))
+        if name.startswith(incomplete)
     ]
 
 
@@ -29,7 +31,7 @@ def runs(
     json: Json = False,
 ) -> None:
     """Show what was run, the newest first: when, what, how it ended, and where its evidence lies."""
-    found = past.all_runs()
+    found = past_runs.all_runs()
     shown = found[:limit]
     data = {"runs": [_summary(run) for run in shown], "left_off": len(found) - len(shown)}
 
@@ -41,7 +43,7 @@ def runs(
         if len(found) > len(shown):
             console.line(f"{len(found) - len(shown):,} older ones; --limit shows more")
         if shown:
-            console.suggest(f"lab report {past.LAST}", "shows what the newest one saved")
+            console.suggest(f"lab report {past_runs.LAST}", "shows what the newest one saved")
 
     console.show(data, as_json=json, text=text)
 
@@ -57,7 +59,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a verification's HTML page from what it saved; of any other run, show steps and files."""
-    found = past.find(run)
+    found = past_runs.find(run)
     written = [pages.write(verdict) for verdict in found.verdicts]
     if show:
         for page in written:

@@ -10,7 +10,7 @@ from lab.cli.options import Json, Name
 from lab.errors import BadInput, Interrupted, nearest
 from lab.harness import Lab, breaking
 from lab.run import Run
-from lab.verdict import Outcome, Verdict
+from lab.verify.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
 
 
@@ -105,7 +105,9 @@ def verify(
 
 
 def _known(checks: str | None) -> list[str] | None:
-    from lab.verification import check_names  # loads Spark's client, which most mistakes need not wait for
+    from lab.verify.verification import (
+        check_names,  # loads Spark's client, which most mistakes need not wait for
+    )
 
     wanted = [part.strip() for part in checks.split(",")] if checks else None
     for check in wanted or ():

@@ -1,4 +1,4 @@
-"""What is asked of the table "consumption": four checks, of the kind of those in lab.checks."""
+"""What is asked of the table "consumption": four checks, of the kind of those in lab.verify.checks."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -6,8 +6,8 @@ from typing import ClassVar, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
-from lab.checks.check import Check, Counts, count_where
-from lab.verdict import Outcome
+from lab.verify.checks.check import Check, Counts, count_where
+from lab.verify.verdict import Outcome
 
 TABLE: Final = "consumption"
 _PLACE: Final = ("cluster", "topic", "partition", "offset", "id")

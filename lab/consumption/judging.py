@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab import consuming, ledger
-from lab.checks import run_checks
 from lab.consumption.checks import TABLE, checks
 from lab.consumption.table import PROCESSED_COLUMNS, PRODUCED_COLUMNS, per_record
 from lab.spark import SERVER_FOLDER, SparkSession, in_memory, upload
-from lab.verdict import Outcome, Verdict, worst
+from lab.verify.checks import run_checks
+from lab.verify.verdict import Outcome, Verdict, worst
 
 _NAMES: Final = {
     columns: [column.split()[0] for column in columns.split(", ")]

@@ -19,7 +19,7 @@ from lab.project import existing_spark
 from lab.run import Run
 
 if TYPE_CHECKING:
-    from lab.flow import Flow, Origin
+    from lab.verify.flow import Flow, Origin
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Flows:
     lab: Parts
 
     def of(self, topic: str, *, source: str | None = None, target: str | None = None) -> Flow:
-        from lab.flow import Flow
+        from lab.verify.flow import Flow
 
         lab, deployed = self.lab, self.lab.deployed()
         connector = self.mirroring(topic, source=source, target=target, among=deployed)
@@ -113,7 +113,7 @@ class Flows:
 
     def others(self, connector: Connector, topic: str, deployed: Sequence[Connector]) -> list[Origin]:
         """Other clusters whose topic of that name goes into the same topic of the target."""
-        from lab.flow import Origin
+        from lab.verify.flow import Origin
 
         kafka_4 = self.lab.kafka_4
         source, target = self.lab.aliases_of(connector)

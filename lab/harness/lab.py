@@ -24,9 +24,9 @@ from lab.wait import FAULT_LIMIT_S, RECORDS_ARRIVE_S, SERVICES_HEALTHY_S
 if TYPE_CHECKING:
     from lab.connectors import Connectors
     from lab.faults import Fault, Injected
-    from lab.flow import Flow
     from lab.mm2_status import Status
-    from lab.verification import Judged
+    from lab.verify.flow import Flow
+    from lab.verify.verification import Judged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,9 +166,9 @@ class Lab(Parts):
 
         `source` and `target` name the clusters where topics of that name are mirrored from several, or to.
         """
-        from lab import report  # what is imported here loads Spark's client: `up` need not wait for it
         from lab.spark import translated
-        from lab.verification import verify
+        from lab.verify import report  # what is imported here loads Spark's client: `up` need not wait for it
+        from lab.verify.verification import verify
 
         breaking.require_whole(self.name, f'verifying "{topic}"')
         with translated(f'verifying "{topic}"'):

@@ -17,7 +17,7 @@ from lab.harness import Lab
 from lab.metrics import MetricsError
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, TOPIC_APPEARS_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios.dedicated import DEFAULT, FILES, changed, start_with, wait_until_committed

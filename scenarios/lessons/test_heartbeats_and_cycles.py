@@ -19,7 +19,7 @@ import pytest
 from lab.harness import Lab
 from lab.kafka import ClusterError
 from lab.mm2 import IDENTITY_POLICY
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from scenarios import connector_files
 from scenarios.commands import Done, lab_command

@@ -25,7 +25,7 @@ from lab.mm2_problems import problems
 from lab.mm2_records import Checkpoint, checkpoint
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import (
     CONNECTOR_RUNS_S,
     RECORDS_ARRIVE_S,

@@ -19,7 +19,7 @@ import pytest
 from lab.harness import Lab
 from lab.mm2 import CUSTOM_POLICY
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from scenarios.migrating import PARTITIONS, Migration
 
 pytestmark = pytest.mark.topology("migration")

@@ -22,7 +22,7 @@ from lab.kafka import Acl, ClusterError
 from lab.mm2 import CUSTOM_POLICY
 from lab.producing import Producing
 from lab.run import Run
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from lab.wait import RECORDS_ARRIVE_S, SERVICES_HEALTHY_S, NotYet, wait_until
 from lab.workload import Plan
 from scenarios.diagnosing import Doctor

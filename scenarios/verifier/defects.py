@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from lab.ledger import ACKED, FAILED, UNKNOWN
 from lab.records import payload, record_id
-from lab.verdict import Outcome
+from lab.verify.verdict import Outcome
 from scenarios.verifier.histories import OTHER_RUN, RUN, History, Kind, Record, Sent
 
 First = Mapping[str, int]

@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from lab.evidence import FEW, LITTLE, Histories
 from lab.spark import SparkSession
+from lab.verify.evidence import FEW, LITTLE, Histories
 from scenarios.verifier.histories import ELSEWHERE, OTHER_RUN, RUN, History, Record
 
 MANY = 1_000  # histories

@@ -2,8 +2,8 @@
 
 A clean case is a source with holes, a target with replays, the syncs that MM2 would have written, perhaps
 after those of an earlier flow to another topic, two groups, one at the head and one behind, their
-checkpoints and synced offsets, and the configs, ACLs and topics that lab.parity expects. A defect changes
-one thing and names the check that must fire.
+checkpoints and synced offsets, and the configs, ACLs and topics that lab.verify.parity expects. A defect
+changes one thing and names the check that must fire.
 """
 
 import random
@@ -14,18 +14,19 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from lab.checks import Check
-from lab.checks.acls import SameAcls
-from lab.checks.checkpoints import MonotonicCheckpoints
-from lab.checks.coverage import CheckpointCoverage
-from lab.checks.group_offsets import SyncedGroupOffsets
-from lab.checks.sync_pairs import TrueSyncPairs
-from lab.checks.tightness import TightTranslation
-from lab.checks.topic_configs import SameTopicConfigs
-from lab.checks.topic_set import SameTopics
-from lab.checks.translation import SafeTranslation
-from lab.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, RECORD_COLUMNS, Histories, evidence
-from lab.internals import (
+from lab.spark import SparkSession
+from lab.verify.checks import Check
+from lab.verify.checks.acls import SameAcls
+from lab.verify.checks.checkpoints import MonotonicCheckpoints
+from lab.verify.checks.coverage import CheckpointCoverage
+from lab.verify.checks.group_offsets import SyncedGroupOffsets
+from lab.verify.checks.sync_pairs import TrueSyncPairs
+from lab.verify.checks.tightness import TightTranslation
+from lab.verify.checks.topic_configs import SameTopicConfigs
+from lab.verify.checks.topic_set import SameTopics
+from lab.verify.checks.translation import SafeTranslation
+from lab.verify.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, RECORD_COLUMNS, Histories, evidence
+from lab.verify.internals import (
     ACL_COLUMNS,
     CHECKPOINT_COLUMNS,
     CONFIG_COLUMNS,
@@ -37,8 +38,7 @@ from lab.internals import (
     syncs_table,
     table,
 )
-from lab.parity import AclRow, ConfigRow, GroupRow, Rule, TopicRow
-from lab.spark import SparkSession
+from lab.verify.parity import AclRow, ConfigRow, GroupRow, Rule, TopicRow
 
 LAG_MAX: Final = 5
 REMOTE: Final = "source.orders"

@@ -9,7 +9,7 @@ import pytest
 
 from lab.cli import program as cli
 from lab.project import runs_folder
-from tests.report.inputs import full
+from tests.verify.report.inputs import full
 
 Captured = pytest.CaptureFixture[str]
 

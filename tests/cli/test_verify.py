@@ -13,8 +13,8 @@ from lab.errors import BadInput
 from lab.harness import Lab
 from lab.mm2 import SOURCE, Connector
 from lab.project import runs_folder
-from lab.verdict import Outcome
-from lab.verification import Judged
+from lab.verify.verdict import Outcome
+from lab.verify.verification import Judged
 
 Captured = pytest.CaptureFixture[str]
 JUDGED = Judged(

@@ -1,6 +1,0 @@
-"""A verification as one HTML page: read from the run's `verdict.json`, written beside it, whole in itself."""
-
-from lab.report.model import Report, parse, read
-from lab.report.page import render, write
-
-__all__ = ["Report", "parse", "read", "render", "write"]

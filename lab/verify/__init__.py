@@ -1,0 +1,10 @@
+"""The verdict on what MM2 did: wait, name the ends, read both sides, judge, and show it.
+
+flow.py          one topic's way from a cluster to another
+catching_up.py   wait until the target has what the source had
+evidence/        what one scan of both topics and the ledger leaves
+workings.py      what MM2 did besides: syncs, checkpoints, groups, configs, ACLs; parity.py, internals.py
+checks/          one question each, over the evidence
+verification.py  all of it in order
+figures.py       what is drawn; report/ the page
+"""

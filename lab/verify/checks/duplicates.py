@@ -1,0 +1,56 @@
+"""No record stands on the target more often than in the source, or no more of them than allowed.
+
+Without exactly-once support a restarted MM2 task repeats what follows its last committed offset.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import Column
+from pyspark.sql import functions as f
+
+from lab.verify.checks import columns as c
+from lab.verify.checks.check import Counts, count_where
+from lab.verify.verdict import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicates:
+    name: ClassVar[str] = "duplicates"
+    table: ClassVar[str] = "records"
+    coordinates: ClassVar[tuple[str, ...]] = c.AT_SOURCE
+
+    allowed_fraction: float = 0.0  # of the records on the target; 1 allows any number
+
+    def counts(self) -> dict[str, Column]:
+        extra = f.when(self.guilty(), f.col("t_count") - self._expected()).otherwise(0)
+        return {
+            "mirrored": count_where(self._judged()),
+            "duplicated": count_where(self.guilty()),
+            "extra": f.coalesce(f.sum(extra), f.lit(0)),
+            "most": f.coalesce(f.max(f.when(self.guilty(), f.col("t_count"))), f.lit(0)),
+        }
+
+    def guilty(self) -> Column:
+        return self._judged() & (f.col("t_count") > self._expected())
+
+    def judge(self, counts: Counts) -> tuple[Outcome, str]:
+        mirrored, extra = counts["mirrored"], counts["extra"]
+        if not mirrored:
+            return Outcome.UNKNOWN, "no record of the source is on the target"
+        if not extra:
+            return Outcome.PASS, f"none of {mirrored:,} records stands on the target too often"
+        told = f"{counts['duplicated']:,} of {mirrored:,} records were repeated, {extra:,} copies too many, "
+        told += f"up to {counts['most']:,} of one"
+        if extra <= self.allowed_fraction * mirrored or self.allowed_fraction >= 1:
+            return Outcome.PASS, f"{told}: allowed"
+        return Outcome.FAIL, told
+
+    @staticmethod
+    def _expected() -> Column:
+        return f.greatest("s_count", f.lit(1))
+
+    @staticmethod
+    def _judged() -> Column:
+        known = c.in_source() | c.in_ledger()
+        return c.in_target() & known & f.col("told_apart")

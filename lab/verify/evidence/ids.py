@@ -1,0 +1,241 @@
+"""One row per record id: how often and where it stands on both sides, and what the ledger says."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from lab.records import HEADER, ID_NUMBERS
+from lab.verify.evidence.histories import Histories
+
+_NO: Final = f.lit(False)
+_ONE_PIECE: Final = 50_000  # records: sharing out so many costs more than it saves
+_PIECE: Final = 400_000  # records per shuffle partition: their groups fit in the memory of one task
+_SOURCE, _TARGET, _LEDGER = 0, 1, 2
+_COMPARED: Final = ("content", "headers", "timestamp")
+_COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
+ID: Final = ("case", "run", "producer", "number")
+# What is said of a record travels as bits of one number: of each further column, rows and groups get longer.
+_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE = (1 << bit for bit in range(5))
+
+
+def one_row_per_id(histories: Histories) -> DataFrame:
+    """Per case and id: how often and where it stands on both sides, and what the ledger says.
+
+    s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Copies may
+    differ: the smallest and the largest partition of each side are kept, and of what only has to be the same
+    on both sides that it is: same_content, same_headers, same_timestamp.
+    """
+    ledger = histories.ledger.select(
+        "case",
+        _index(f.col("run"), histories).alias("run"),
+        "producer",
+        f.col("sequence").alias("number"),
+        f.lit(_LEDGER).alias("side"),
+        "partition",
+        "offset",
+        f.col("outcome").cast("int").alias("outcome"),
+        # nobody aborts what is in no transaction; of one whose end is unknown it stays null
+        f.when(f.col("transaction").isNull(), f.lit(True)).otherwise(f.col("committed")).alias("committed"),
+    )
+    records = _identified(histories, _with_late(histories), _SOURCE).unionAll(
+        _identified(histories, histories.target.withColumn("late", _NO), _TARGET)
+    )
+    # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
+    pieces = 1 if histories.rows <= _ONE_PIECE else max(4, histories.rows // _PIECE)
+    everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *ID)
+    on_ledger = f.col("side") == _LEDGER
+    # Columns, here and elsewhere: for a column's name the client first has the server analyze the whole plan.
+    found = everything.groupBy(*map(f.col, ID)).agg(
+        *_of_side("s", _SOURCE, compacted=histories.compacted),
+        *_of_side("t", _TARGET, compacted=histories.compacted),
+        (f.lit(0) if histories.owed is None else f.count_if(_has(f.col("flags"), _LATE))).alias("s_late"),
+        *(
+            f.max(f.when(on_ledger, f.col(c))).alias(f"l_{c}")
+            for c in ("outcome", "committed", "partition", "offset")
+        ),
+    )
+    found = found.withColumns({f"same_{column}": _same(column) for column in _COMPARED})
+    # Hashes cannot be compressed: to write and read them again would take longer than all else.
+    found = found.drop(*(f"{side}_{column}" for side in "st" for column in _COMPARED_ALREADY))
+    if not histories.compacted:
+        found = found.drop("s_content_max", "t_content_max")
+    cases = histories.partitions.groupBy(f.col("case")).agg(
+        f.max(f.col("s_start") > 0).alias("trimmed"),
+        f.max("compacted").alias("compacted"),
+        f.max("ledger").alias("ledger"),
+    )
+    return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+
+
+def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
+    """With what the bits say of each side's copies, and the columns that else only compacted topics have."""
+    made_by_lab = f.col("run") != 0
+    for side in "st":
+        flags = f.col(f"{side}_flags")
+        ids = ids.withColumns(
+            {
+                f"{side}_intact": f.when(made_by_lab, ~_has(flags, _DAMAGED)),
+                f"{side}_encoded": _has(flags, _ENCODED),
+                f"{side}_tombstone": _has(flags, _TOMBSTONE),
+                f"{side}_stamped_by_broker": _has(flags, _STAMPED_BY_BROKER),
+            }
+        )
+    if compacted:
+        return ids
+    return ids.withColumns(
+        {f"{side}_{column}": f.lit(None).cast("long") for side in "st" for column in ("key", "content_max")}
+    )
+
+
+def _has(flags: Column, bit: int) -> Column:
+    return flags.bitwiseAND(bit) != 0
+
+
+def _same(column: str) -> Column:
+    smallest = f.col(f"s_{column}") == f.col(f"t_{column}")
+    return smallest & (f.col(f"s_{column}_max") == f.col(f"t_{column}_max"))
+
+
+def _told_apart() -> Column:
+    """Whether copies on the target are known to be of the records in the source that have this id.
+
+    Of equal records that the lab did not make some may be left in the source and others gone from it.
+    """
+    complete = ~f.col("trimmed") & ~f.col("compacted") & (f.col("t_count") > f.col("s_count"))
+    one = ~f.col("compacted") | (f.col("s_count") == 1)
+    equal = (f.col("t_count") == f.col("s_count")) & one
+    return (f.col("run") > 0) | ((f.col("s_late") == 0) & (complete | equal))
+
+
+def _of_side(prefix: str, side: int, *, compacted: bool) -> list[Column]:
+    def smallest(column: str) -> Column:
+        return f.min(f.when(f.col("side") == side, f.col(column)))
+
+    def largest(column: str) -> Column:
+        return f.max(f.when(f.col("side") == side, f.col(column)))
+
+    found = [
+        f.count_if(f.col("side") == side).alias(f"{prefix}_count"),
+        smallest("offset").alias(f"{prefix}_first"),
+        largest("offset").alias(f"{prefix}_last"),
+        f.bit_or(f.when(f.col("side") == side, f.col("flags"))).alias(f"{prefix}_flags"),
+    ]
+    if compacted:  # the last content of each key is looked at
+        found.append(smallest("key_hash").alias(f"{prefix}_key"))
+    for column in ("partition", *_COMPARED):
+        found.append(smallest(column).alias(f"{prefix}_{column}"))
+        found.append(largest(column).alias(f"{prefix}_{column}_max"))
+    return found
+
+
+def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
+    """Each record with its id, hashes of what must not change, and whether its payload is intact."""
+    content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
+    # With their number, since of a header that has no value only the key is hashed.
+    headers = f.xxhash64(f.coalesce(f.size("headers"), f.lit(0)), "headers")
+    runs = (*histories.runs, *histories.other_runs)
+    found = _with_lab_id(records, runs) if runs else _without_lab_id(records)
+    made_by_lab = f.col("lab_id").isNotNull()
+    flags = {
+        _DAMAGED: made_by_lab & f.col("value").isNotNull() & ~f.col("confirmed"),
+        _ENCODED: f.col("encoded"),
+        _TOMBSTONE: f.col("value").isNull(),
+        _STAMPED_BY_BROKER: f.col("timestamp_type") == 1,
+        _LATE: f.col("late"),
+    }
+    return found.select(
+        "case",
+        f.when(made_by_lab, _index(_part(1), histories)).otherwise(0).alias("run"),
+        f.when(made_by_lab, _part(2).cast("int")).otherwise(0).alias("producer"),
+        f.when(made_by_lab, _part(3).cast("long")).otherwise(content).alias("number"),
+        f.lit(side).alias("side"),
+        "partition",
+        "offset",
+        "timestamp",
+        content.alias("content"),
+        headers.alias("headers"),
+        reduce(Column.bitwiseOR, (f.when(is_so, bit).otherwise(0) for bit, is_so in flags.items())).alias(
+            "flags"
+        ),
+        *([f.xxhash64("key").alias("key_hash")] if histories.compacted else []),
+    )
+
+
+def _without_lab_id(records: DataFrame) -> DataFrame:
+    return records.select(
+        "*", f.lit(None).cast("string").alias("lab_id"), _NO.alias("confirmed"), _NO.alias("encoded")
+    )
+
+
+def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
+    pattern = f"^({'|'.join(runs)}){ID_NUMBERS}$"
+    claimed = f.substring_index(f.col("value").cast("string"), " ", 1)
+    header = f.col("named").cast("string")
+    # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.
+    decoded = f.when(
+        header.rlike("^[A-Za-z0-9+/]{8,80}={0,2}$"), f.try_to_binary(header, f.lit("base64")).cast("string")
+    )
+    in_header = f.when(header.rlike(pattern), header).otherwise(f.when(decoded.rlike(pattern), decoded))
+    return (
+        records.withColumn("claimed", f.when(claimed.rlike(pattern), claimed))
+        .withColumn("named", _lab_header())
+        .withColumn("confirmed", f.coalesce(f.col("value") == _payload(f.col("claimed")), _NO))
+        .withColumn(
+            "lab_id",
+            f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce(in_header, f.col("claimed"))),
+        )
+        .withColumn("encoded", f.coalesce((header != f.col("lab_id")) & (decoded == f.col("lab_id")), _NO))
+    )
+
+
+def _lab_header() -> Column:
+    """The workload writes it first; where it is not, each header is looked at, which takes much longer."""
+    first = f.get("headers", f.lit(0))
+    # Without a lambda: Spark compiles none, and all columns of the step would be computed uncompiled.
+    anywhere = f.get(f.col("headers.value"), f.array_position(f.col("headers.key"), HEADER).cast("int") - 1)
+    return f.when(first.getField("key") == HEADER, first.getField("value")).otherwise(anywhere)
+
+
+def _payload(identity: Column) -> Column:
+    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are slow."""
+    size, taken = f.length("value"), f.length(identity) + 1
+    filler = f.repeat(f.sha2(identity, 256), (size / 64 + 1).cast("int")).cast("binary")
+    start = f.concat(identity, f.lit(" ")).cast("binary")
+    whole = f.concat(start, f.substring(filler, f.lit(1), size - taken))
+    return f.when(size > taken, whole).otherwise(identity.cast("binary"))
+
+
+def _part(number: int) -> Column:
+    return f.substring_index(f.substring_index("lab_id", "-", number), "-", -1)
+
+
+def _index(run: Column, histories: Histories) -> Column:
+    """Runs are numbered from 1, others from -1 down: groups of numbers are faster than groups of texts."""
+    own, others = (
+        f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
+        for runs in (histories.runs, histories.other_runs)
+    )
+    return f.when(own > 0, own).otherwise(-others) if histories.other_runs else own
+
+
+def elsewhere() -> Column:
+    """Another source's record. One that stands in this source too, as in a circle, is this source's."""
+    return (f.col("run") < 0) & (f.col("s_count") == 0)
+
+
+def _with_late(histories: Histories) -> DataFrame:
+    """The source's records; `late` are those that came after what is owed."""
+    if histories.owed is None:
+        return histories.source.withColumn("late", _NO)
+    joined = histories.source.join(f.broadcast(histories.owed), ["case", "partition"], "left")
+    return joined.withColumn("late", f.coalesce(f.col("offset") >= f.col("s_owed"), _NO)).drop("s_owed")
+
+
+def named(runs: Sequence[str]) -> Column:
+    """For people: a lab's record by its id, any other by the hash of its content."""
+    run = f.get(f.array(f.lit(""), *map(f.lit, runs)), f.col("run"))
+    lab = f.concat_ws("-", run, "producer", "number")
+    return f.when(f.col("run") > 0, lab).otherwise(f.concat(f.lit("content "), f.hex("number")))

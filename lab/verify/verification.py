@@ -1,0 +1,272 @@
+"""Verify one mirrored topic: wait until the target has caught up, freeze both sides, read, judge.
+
+The order matters. The source's ends are named first: what lies before them is owed. When the target has
+caught up or the time is over, MM2's own topics are read, so that whatever they point to has been written;
+then the target's ends are named, then the ledgers that are there, and the source's ends once more: what
+the target has from a producer that is at work was read from before those.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from lab.errors import NotEnough
+from lab.kafka import Cluster, Offsets
+from lab.ledger import Summary, ledgers, summary
+from lab.spark import SparkSession, topic_frame, upload
+from lab.verify import workings
+from lab.verify.catching_up import Frozen, Say, wait_for_target
+from lab.verify.checks import STANDARD, Check, Duplicates, NoPhantoms, run_checks
+from lab.verify.evidence import (
+    LEDGER_COLUMNS,
+    OWED_COLUMNS,
+    PARTITION_COLUMNS,
+    RECORD_COLUMNS,
+    Histories,
+    evidence,
+)
+from lab.verify.figures import figures
+from lab.verify.flow import Flow, Origin
+from lab.verify.verdict import Outcome, Verdict, worst
+from lab.verify.workings import Workings
+
+
+@dataclass(kw_only=True)
+class Judged:
+    """What a verification found, and everything that a report of it needs."""
+
+    outcome: Outcome
+    source: str
+    target: str
+    verdicts: list[Verdict]
+    frozen_at: str
+    partitions: list[dict[str, Any]]
+    series: dict[str, list[list[int]]] = field(default_factory=dict)
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    latency_ms: dict[str, Any] | None = None
+    trouble: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)  # what was left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """The offsets between which both topics are read, and before which records are owed."""
+
+    owed: Frozen  # of the source, as named first
+    source: Frozen  # as named last
+    target: Frozen
+    ledgers: Sequence[Summary]
+    frozen_at: datetime  # when what is owed was named
+
+    @property
+    def grown(self) -> bool:
+        """Whether the source was written to meanwhile."""
+        return any(self.source[partition].end > named.end for partition, named in self.owed.items())
+
+
+class Stages:
+    """How long each part took."""
+
+    def __init__(self) -> None:
+        self.taken: list[dict[str, Any]] = []
+
+    @contextmanager
+    def stage(self, name: str, say: Say) -> Iterator[None]:
+        say(name)
+        begin = time.monotonic()
+        yield
+        self.took(name, time.monotonic() - begin)
+
+    def took(self, name: str, seconds: float) -> None:
+        self.taken.append({"name": name, "seconds": round(seconds, 2)})
+
+
+def check_names() -> list[str]:
+    """Of every check that `verify` knows, in the order in which they are shown."""
+    return [*(check.name for check in STANDARD), *(check.name for check in workings.CHECKS)]
+
+
+def verify(
+    spark: SparkSession,
+    flow: Flow,
+    *,
+    timeout_s: float,
+    only: Collection[str] | None = None,
+    allow_duplicates: bool = False,
+    say: Say = lambda _: None,
+) -> Judged:
+    """The verdicts on what MM2 did with the topic: of all checks, or `only` of those with these names."""
+    stages = Stages()
+    wanted = set(check_names() if only is None else only)
+    with stages.stage("wait until the target has caught up", say):
+        owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
+        with others_at_rest(flow) as others:
+            samples = wait_for_target(flow, owed, others, timeout_s=timeout_s, say=say)
+    doings: Workings | None = None
+    if wanted & {check.name for check in workings.CHECKS}:
+        with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
+            doings = workings.read(flow)
+    with stages.stage("hand the ledgers to Spark", say):
+        notes: list[str] = []
+        ends = name_ends(flow, owed, frozen_at, tell=notes.append)
+        histories = histories_of(spark, flow, ends)
+    say("read both topics into evidence")
+    begin = time.monotonic()
+    with evidence(histories, f"{flow.folder}/evidence") as records:
+        stages.took("read both topics into evidence", time.monotonic() - begin)
+        with stages.stage("judge", say):
+            known = [
+                *_of_records(flow, allow_duplicates=allow_duplicates),
+                *(workings.checks(doings) if doings else ()),
+            ]
+            checks = [check for check in known if check.name in wanted]
+            tables = {**records, **(workings.tables(spark, doings, records, checks) if doings else {})}
+            verdicts = run_checks(tables, checks)[0]
+        with stages.stage("count for the report", say):
+            drawn = figures(records, verdicts)
+    return Judged(
+        outcome=worst(v.outcome for v in verdicts),
+        source=flow.source.alias,
+        target=flow.target.alias,
+        verdicts=verdicts,
+        frozen_at=ends.frozen_at.isoformat(timespec="milliseconds"),
+        stages=stages.taken,
+        samples=[asdict(sample) for sample in samples],
+        notes=notes,
+        **vars(drawn),
+    )
+
+
+def _of_records(flow: Flow, *, allow_duplicates: bool) -> list[Check]:
+    """Those of every topic, knowing what the connector was asked to do, and what is put up with."""
+    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == "read_committed")]
+    if allow_duplicates:
+        told.append(Duplicates(allowed_fraction=1.0))
+    by_name = {check.name: check for check in told}
+    return [by_name.get(check.name, check) for check in STANDARD]
+
+
+@contextmanager
+def others_at_rest(flow: Flow) -> Iterator[int]:
+    """How many records the other sources of the target topic have. More of them would count as this one's."""
+    before = [other.source.offsets(other.topic) for other in flow.others]
+    yield sum(offsets.count for side in before for offsets in side.values())
+    for other, then in zip(flow.others, before, strict=True):
+        if other.source.offsets(other.topic) != then:
+            raise NotEnough(
+                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
+                f'"{flow.remote}", and is still being written to',
+                "stop its producers, then verify again",
+            )
+
+
+def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime, tell: Say = lambda _: None) -> Ends:
+    """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
+    target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
+    known = _accounts(Origin(topic=flow.topic, source=flow.source), tell)
+    # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
+    source = flow.source.offsets(flow.topic)
+    return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
+
+
+def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
+    known, others = ends.ledgers, other_accounts(flow)
+    transactional = any(s.heading.plan.get("transaction_size") for s in (*known, *others))
+    policy = flow.source.topic_configs([flow.topic])[flow.topic]["cleanup.policy"]
+    compacted = "compact" in (policy.value or "")
+    if compacted and flow.others:
+        raise NotEnough(
+            f'topic "{flow.remote}" is compacted and has several sources',
+            "whose record of a key is the last one there, nobody promises",
+        )
+    # Where the lab did not write itself, it cannot know what the holes between offsets are.
+    holes = 0 if known and not transactional and not compacted and not ends.grown else None
+    # of a source that has no markers MM2 then makes a target that has
+    target_holes = None if flow.writes_transactions else holes
+    nothing = Offsets(start=0, end=0)
+    rows = [
+        (0, p, o.start, o.end, holes, t.start, t.end, target_holes, bool(known), compacted)
+        for p, o in ends.source.items()
+        for t in (ends.target.get(p, nothing),)
+    ]
+    owed = [(0, partition, named.end) for partition, named in ends.owed.items()]
+    return Histories(
+        source=_records(spark, flow, flow.source, ends.source),
+        target=_records(spark, flow, flow.target, ends.target),
+        ledger=_ledger(spark, known, flow.folder),
+        partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
+        runs=[s.heading.run for s in known],
+        other_runs=[s.heading.run for s in others],
+        owed=spark.createDataFrame(owed, OWED_COLUMNS) if ends.grown else None,
+        compacted=compacted,
+        rows=sum(o.count for side in (ends.source, ends.target) for o in side.values()),
+    )
+
+
+def _accounts(origin: Origin, tell: Say = lambda _: None) -> list[Summary]:
+    topic_id = origin.source.topic_id(origin.topic)
+    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id, tell=tell)]
+
+
+def other_accounts(flow: Flow) -> list[Summary]:
+    """The ledgers of the other sources of the target topic: one that has records must have some."""
+    found: list[Summary] = []
+    for other in flow.others:
+        its = _accounts(other)
+        if not its and any(offsets.count for offsets in other.source.offsets(other.topic).values()):
+            raise NotEnough(
+                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
+                f'"{flow.remote}", and has no ledger to tell its records by',
+                '"lab produce" writes one; or give it a topic of its own with the default policy',
+            )
+        found += its
+    return found
+
+
+def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) -> DataFrame:
+    if not any(offsets.count for offsets in ends.values()):
+        return spark.createDataFrame([], RECORD_COLUMNS)
+    from_source = cluster is flow.source
+    read = topic_frame(
+        spark,
+        flow.topic if from_source else flow.remote,
+        ends,
+        bootstrap=flow.bootstrap(cluster),
+        # of the source what MM2 itself reads
+        isolation=flow.connector.isolation if from_source else "read_committed",
+        options=flow.options_of(cluster),
+    )
+    return as_records(read)
+
+
+def as_records(frame: DataFrame) -> DataFrame:
+    """What Spark's Kafka source gives, with the columns that lab.verify.evidence wants."""
+    return frame.select(
+        f.lit(0).alias("case"),
+        "partition",
+        "offset",
+        f.unix_millis("timestamp").alias("timestamp"),
+        f.col("timestampType").alias("timestamp_type"),
+        "key",
+        "value",
+        "headers",
+    )
+
+
+def _ledger(spark: SparkSession, known: Sequence[Summary], folder: str) -> DataFrame:
+    """The ledgers, uploaded as files and read at the server."""
+    everything = spark.createDataFrame([], LEDGER_COLUMNS)
+    for said in known:
+        run = said.heading.run
+        at_server = spark.read.parquet(upload(spark, said.path, f"ledgers/{run}.parquet", folder))
+        everything = everything.unionByName(
+            at_server.select(f.lit(0).alias("case"), f.lit(run).alias("run"), "*")
+        )
+    return everything
