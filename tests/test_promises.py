@@ -29,7 +29,7 @@ LAYERS = (
 # The same within a room that is large.
 WITHIN = {
     "verify": (
-        *("verdict", "report", "flow", "parity", "internals", "evidence", "checks", "workings", "figures"),
+        *("verdict", "report", "flow", "parity", "internals", "alignment", "evidence", "checks", "workings", "figures"),
         *("catching_up", "verification", "__init__"),
     ),
 }

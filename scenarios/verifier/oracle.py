@@ -286,7 +286,7 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
     foreign, unjudged = 0, 0
     for e in some(lambda e: e.t and not e.s):
         b, first = bounds[partition(e)], min(survivors[partition(e)], default=None)
-        if e.sent is None and not ledger and (
+        if e.sent is None and not e.lab and (
             compacted or (b.s_start > 0 and (first is None or e.t[0].offset < first))
         ):  # fmt: skip
             unjudged += 1

@@ -110,10 +110,8 @@ def in_tail() -> Column:
 
 
 def older_than_source() -> Column:
-    """On the target before all that is still in the source, which has lost its beginning.
+    """Comes from before all that is still in the source, which has lost its beginning.
 
-    Without a ledger nobody can say whether the source had it.
+    Of a record that no ledger names nobody can say whether the source had it.
     """
-    first = f.col("t_mirrored_first")
-    before = first.isNull() | (f.col("t_first") < first)
-    return is_true(~has_ledger() & (f.col("s_start") > 0) & before)
+    return is_true(~f.col("made_by_lab") & f.col("t_older"))

@@ -59,8 +59,8 @@ class NoPhantoms:
 
     @staticmethod
     def _unjudged() -> Column:
-        """The source has deleted what this may have come from, and there is no ledger to ask."""
-        deleted = c.older_than_source() | (c.compacted() & ~c.has_ledger())
+        """The source has deleted what this may have come from, and no ledger names it."""
+        deleted = c.older_than_source() | (c.compacted() & ~f.col("made_by_lab"))
         return c.in_target() & ~c.in_source() & ~c.in_ledger() & deleted
 
     def _foreign(self) -> Column:

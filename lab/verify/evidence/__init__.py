@@ -6,8 +6,8 @@ column `case`, so that many small histories are judged in one job; a real verifi
 
 A record's id is found where it survived: in the payload when the rest of the payload confirms it, else
 in the header `lab-id` (also when a converter has base64-encoded it), else in a payload that is damaged.
-Only ids of `runs` count, those whose ledgers are known. Any other record is known by its key and value,
-so that two topics can be compared without a ledger; equal records then share an id and are counted.
+Only ids of `runs` count, those whose ledgers are known. Any other record is known by its place in the source,
+which lab.verify.alignment finds for those of the target; in a compacted topic by its key and value.
 
 Several sources may be mirrored into one topic. A record there of one of `other_runs` is another source's:
 it is read and counted, and then left out, since what became of it is judged beside its own source.
@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab.spark import interpreting, undoing
-from lab.verify.evidence.facts import facts, inverted, last_of_keys, records, with_owed
+from lab.verify.evidence.facts import facts, inverted, last_of_keys, records
 from lab.verify.evidence.histories import (
     LEDGER_COLUMNS,
     OWED_COLUMNS,
@@ -29,7 +29,7 @@ from lab.verify.evidence.histories import (
     RECORD_COLUMNS,
     Histories,
 )
-from lab.verify.evidence.ids import described, elsewhere, named, one_row_per_id
+from lab.verify.evidence.ids import described, elsewhere, named, one_row_per_id, with_owed
 from lab.verify.evidence.kept import LITTLE, Kept
 
 __all__ = [
@@ -54,7 +54,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     kept = Kept(folder, little=little)
     spark, few = histories.partitions.sparkSession, histories.rows <= FEW
     with interpreting(spark) if few else nullcontext(), undoing(spark, kept.close):
-        ids = described(kept.keep("ids", one_row_per_id(histories)), compacted=histories.compacted)
+        ids = described(kept.keep("ids", one_row_per_id(histories, kept)), compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())
         turned = inverted(ids, partitions)

@@ -5,7 +5,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from lab.verify.evidence.histories import Histories
 from lab.verify.evidence.ids import ID, elsewhere
 
 _NO: Final = f.lit(False)
@@ -16,14 +15,6 @@ def _upstream(ids: DataFrame) -> DataFrame:
     return ids.withColumn("partition", f.coalesce("s_partition", "l_partition", "t_partition")).withColumn(
         "offset", f.coalesce("s_first", "l_offset")
     )
-
-
-def with_owed(histories: Histories) -> DataFrame:
-    partitions = histories.partitions
-    if histories.owed is None:
-        return partitions.withColumn("s_owed", f.col("s_end"))
-    joined = partitions.join(histories.owed, ["case", "partition"], "left")
-    return joined.withColumn("s_owed", f.coalesce("s_owed", "s_end"))
 
 
 def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:

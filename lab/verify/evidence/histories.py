@@ -40,4 +40,5 @@ class Histories:
     # was at work, may be on the target or not. None: nothing came later.
     owed: DataFrame | None = None
     compacted: bool = False  # whether any case is
+    unlabelled: bool = True  # whether any record may be without an id of a known run
     rows: int = 0  # about how many, to choose the number of tasks

@@ -8,7 +8,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from lab.records import HEADER, ID_NUMBERS
+from lab.verify.alignment import Alignment
+from lab.verify.evidence import fingerprints
 from lab.verify.evidence.histories import Histories
+from lab.verify.evidence.kept import Kept
 
 _NO: Final = f.lit(False)
 _ONE_PIECE: Final = 50_000  # records: sharing out so many costs more than it saves
@@ -18,10 +21,10 @@ _COMPARED: Final = ("content", "headers", "timestamp")
 _COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
 ID: Final = ("case", "run", "producer", "number")
 # What is said of a record travels as bits of one number: of each further column, rows and groups get longer.
-_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE = (1 << bit for bit in range(5))
+_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE, _OLDER = (1 << bit for bit in range(6))
 
 
-def one_row_per_id(histories: Histories) -> DataFrame:
+def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
     """Per case and id: how often and where it stands on both sides, and what the ledger says.
 
     s_ is the source's, t_ the target's, l_ the ledger's; null where that side has no such record. Copies may
@@ -43,6 +46,8 @@ def one_row_per_id(histories: Histories) -> DataFrame:
     records = _identified(histories, _with_late(histories), _SOURCE).unionAll(
         _identified(histories, histories.target.withColumn("late", _NO), _TARGET)
     )
+    if histories.unlabelled:
+        records = _by_place(histories, kept.keep("rows", records), kept)
     # Before the groups, not after: each task's groups then fit in its memory, and rows travel once.
     pieces = 1 if histories.rows <= _ONE_PIECE else max(4, histories.rows // _PIECE)
     everything = records.unionByName(ledger, allowMissingColumns=True).repartition(pieces, *ID)
@@ -70,6 +75,65 @@ def one_row_per_id(histories: Histories) -> DataFrame:
     return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
 
 
+def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame:
+    """Those of the target that carry no id get that of the record whose place in the source they have.
+
+    Compaction takes records from both sides by itself, so in a compacted topic no place follows from those
+    before it: there a record without an id is known by its content.
+    """
+    compacted = histories.partitions.groupBy("case").agg(f.max("compacted").alias("in_compacted"))
+    records = _with_own_place(records.join(f.broadcast(compacted), "case"))
+    judged = (f.col("run") >= 0) & ~f.col("in_compacted")
+    stamped = _has(f.col("flags"), _STAMPED_BY_BROKER)
+    source, target = (
+        records.where((f.col("side") == side) & judged).select(
+            *("case", "partition", "offset", "timestamp", "content"), by_target.alias("stamped")
+        )
+        for side, by_target in ((_SOURCE, _NO), (_TARGET, stamped))
+    )
+    places = Alignment(source, target, _starts(histories), kept.keep).places()
+    of_source = records.where((f.col("side") == _SOURCE) & judged).select(
+        "case",
+        f.col("partition").alias("s_partition"),
+        f.col("offset").alias("s_offset"),
+        *(f.col(name).alias(f"s_{name}") for name in ID[1:]),
+    )
+    found = places.join(of_source, ["case", "s_partition", "s_offset"], "left").select(
+        *("case", "partition", "offset", f.lit(_TARGET).alias("side"), "older"),
+        *(f"s_{name}" for name in ID[1:]),
+    )
+    without_id = f.col("run") == 0
+    joined = records.join(found, ["case", "side", "partition", "offset"], "left")
+    joined = joined.withColumn("flags", _with_flag(without_id & f.col("older"), _OLDER))
+    chosen = {
+        name: f.when(without_id, f.coalesce(f"s_{name}", name)).otherwise(f.col(name)) for name in ID[1:]
+    }
+    return joined.withColumns(chosen).drop("in_compacted", *(f"s_{name}" for name in ID[1:]))
+
+
+def _with_flag(statement: Column, bit: int) -> Column:
+    return f.when(statement, f.col("flags").bitwiseOR(bit)).otherwise(f.col("flags"))
+
+
+def _with_own_place(records: DataFrame) -> DataFrame:
+    """As the id of those that carry none; what stands on the target is numbered from -1 down."""
+    without_id = (f.col("run") == 0) & ~f.col("in_compacted")
+    number = f.col("partition")
+    producer = f.when(f.col("side") == _SOURCE, number).otherwise(-1 - number)
+    return records.withColumns(
+        {
+            "producer": f.when(without_id, producer).otherwise(f.col("producer")),
+            "number": f.when(without_id, f.col("offset")).otherwise(f.col("number")),
+        }
+    )
+
+
+def _starts(histories: Histories) -> DataFrame:
+    """Of each partition, for the alignment."""
+    settled = f.lit(True) if histories.owed is None else f.col("s_owed") >= f.col("s_end")
+    return with_owed(histories).select("case", "partition", "s_start", "t_start", settled.alias("settled"))
+
+
 def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
     """With what the bits say of each side's copies, and the columns that else only compacted topics have."""
     made_by_lab = f.col("run") != 0
@@ -83,6 +147,7 @@ def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
                 f"{side}_stamped_by_broker": _has(flags, _STAMPED_BY_BROKER),
             }
         )
+    ids = ids.withColumn("t_older", _has(f.col("t_flags"), _OLDER))
     if compacted:
         return ids
     return ids.withColumns(
@@ -102,12 +167,10 @@ def _same(column: str) -> Column:
 def _told_apart() -> Column:
     """Whether copies on the target are known to be of the records in the source that have this id.
 
-    Of equal records that the lab did not make some may be left in the source and others gone from it.
+    Of equal records in a compacted topic some may be left in the source and others gone from it.
     """
-    complete = ~f.col("trimmed") & ~f.col("compacted") & (f.col("t_count") > f.col("s_count"))
-    one = ~f.col("compacted") | (f.col("s_count") == 1)
-    equal = (f.col("t_count") == f.col("s_count")) & one
-    return (f.col("run") > 0) | ((f.col("s_late") == 0) & (complete | equal))
+    one = (f.col("s_late") == 0) & (f.col("t_count") == f.col("s_count")) & (f.col("s_count") == 1)
+    return (f.col("run") > 0) | ~f.col("compacted") | one
 
 
 def _of_side(prefix: str, side: int, *, compacted: bool) -> list[Column]:
@@ -133,9 +196,7 @@ def _of_side(prefix: str, side: int, *, compacted: bool) -> list[Column]:
 
 def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
     """Each record with its id, hashes of what must not change, and whether its payload is intact."""
-    content = f.xxhash64(f.col("key").isNull(), "key", f.col("value").isNull(), "value")
-    # With their number, since of a header that has no value only the key is hashed.
-    headers = f.xxhash64(f.coalesce(f.size("headers"), f.lit(0)), "headers")
+    content, headers = fingerprints.content(), fingerprints.headers()
     runs = (*histories.runs, *histories.other_runs)
     found = _with_lab_id(records, runs) if runs else _without_lab_id(records)
     made_by_lab = f.col("lab_id").isNotNull()
@@ -235,7 +296,20 @@ def _with_late(histories: Histories) -> DataFrame:
 
 
 def named(runs: Sequence[str]) -> Column:
-    """For people: a lab's record by its id, any other by the hash of its content."""
+    """For people: a lab's record by its id, any other by its place, in a compacted topic by its content."""
     run = f.get(f.array(f.lit(""), *map(f.lit, runs)), f.col("run"))
     lab = f.concat_ws("-", run, "producer", "number")
-    return f.when(f.col("run") > 0, lab).otherwise(f.concat(f.lit("content "), f.hex("number")))
+    source = f.concat(f.lit("source "), "producer", f.lit(":"), "number")
+    target = f.concat(f.lit("target "), -1 - f.col("producer"), f.lit(":"), "number")
+    place = f.when(f.col("producer") < 0, target).otherwise(source)
+    by_content = f.concat(f.lit("content "), f.hex("number"))
+    return f.when(f.col("run") > 0, lab).otherwise(f.when(f.col("compacted"), by_content).otherwise(place))
+
+
+def with_owed(histories: Histories) -> DataFrame:
+    """The partitions with s_owed, the offset before which the target must have all."""
+    partitions = histories.partitions
+    if histories.owed is None:
+        return partitions.withColumn("s_owed", f.col("s_end"))
+    joined = partitions.join(histories.owed, ["case", "partition"], "left")
+    return joined.withColumn("s_owed", f.coalesce("s_owed", "s_end"))

@@ -1,0 +1,205 @@
+"""Where each record of the target stood in the source, found without an id in the record.
+
+MM2 keeps partition and order, so the target is the source shifted: by a distance that changes only where
+something happened, such as a hole or a replay. A record whose key, value and timestamp stand once in its
+source partition tells the distance; those between two such records follow from theirs. So equal records are
+told apart by their places, and a damaged one is known by its neighbours.
+
+Places are ranks, the number of records before, not offsets: markers of transactions take offsets of one
+side only.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+PARTITION: Final = ("case", "partition")
+_NO: Final = f.lit(False)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Of both sides: case, partition, offset, timestamp, content, stamped (by the target's broker).
+
+    partitions: case, partition, s_start, t_start, and `settled`: all that the source has was due, so both
+    logs end with the same record.
+    """
+
+    source: DataFrame
+    target: DataFrame
+    partitions: DataFrame
+    keep: Callable[[str, DataFrame], DataFrame] = lambda _, frame: (
+        frame
+    )  # makes now what is read several times
+
+    def places(self) -> DataFrame:
+        """case, partition and offset of each record of the target, with s_partition and s_offset, its place
+        in the source, and `older`: it comes from before what the source still has. Without both of them the
+        source never had it.
+        """
+        placed = self._placed(self._with_distances(self._recognized))
+        found = placed.withColumn("s_partition", f.when(f.col("s_offset").isNotNull(), f.col("partition")))
+        wanted = (*PARTITION, "offset", "s_partition", "s_offset", "older")
+        moved = self._moved(found.where(f.col("s_offset").isNull()))
+        return found.where(f.col("s_offset").isNotNull()).select(*wanted).unionAll(moved.select(*wanted))
+
+    # -- what records are recognized by ----------------------------------------------------------------
+
+    @cached_property
+    def _both(self) -> DataFrame:
+        """Every record of both sides with its rank, and `key`, by which it is recognized.
+
+        With the timestamp where MM2 kept any of the partition's; else, as where the target stamps records
+        itself, by content alone.
+        """
+        sides = [
+            side.select(*PARTITION, "offset", "timestamp", "content", "stamped", f.lit(name).alias("side"))
+            for name, side in (("s", self.source), ("t", self.target))
+        ]
+        both = sides[0].unionAll(sides[1])
+        on_both = f.min("side") != f.max("side")
+        by_time = (
+            both.groupBy(*PARTITION, "content", "timestamp")
+            .agg(on_both.alias("on_both"), f.bool_or("stamped").alias("stamped"))
+            .groupBy("case")
+            .agg((f.bool_or("on_both") & ~f.bool_or("stamped")).alias("by_time"))
+        )
+        in_order = Window.partitionBy(*PARTITION, "side").orderBy("offset")
+        key = f.when(f.col("by_time"), f.xxhash64("content", "timestamp")).otherwise(f.col("content"))
+        ranked = (
+            both.join(f.broadcast(by_time), "case")
+            .withColumn("rank", f.row_number().over(in_order))
+            .select(*PARTITION, "side", "offset", "rank", "by_time", key.alias("key"))
+        )
+        return self.keep("ranked", ranked)
+
+    @cached_property
+    def _recognized(self) -> DataFrame:
+        """The target's records; `anchor` is the rank in the source of those that can be no other record.
+
+        A source that has lost its beginning may have had more records of a content.
+        """
+        alike = Window.partitionBy(*PARTITION, "key")
+        on_source = f.col("side") == "s"
+        starts = self.partitions.select(*PARTITION, "s_start")
+        certain = f.col("by_time") | (f.col("s_start") == 0) | (f.col("t_n") == 1)
+        return (
+            self._both.withColumns(
+                {
+                    "s_n": f.count_if(on_source).over(alike),
+                    "t_n": f.count_if(~on_source).over(alike),
+                    "s_rank": f.min(f.when(on_source, f.col("rank"))).over(alike),
+                    "alike": f.min(f.when(on_source, f.col("offset"))).over(alike),
+                }
+            )
+            .where(~on_source)
+            .join(f.broadcast(starts), list(PARTITION), "left")
+            .withColumn("anchor", f.when((f.col("s_n") == 1) & certain, f.col("s_rank")))
+            .withColumn("alike", f.when(certain, f.col("alike")))
+            .select(*PARTITION, "offset", "rank", "key", "anchor", "alike", "s_start")
+        )
+
+    # -- those between ---------------------------------------------------------------------------------
+
+    def _with_distances(self, recognized: DataFrame) -> DataFrame:
+        """The distance from the last record before, and to the first one after, whose place is certain.
+
+        Where there is none: logs that have both kept their beginning begin, and settled ones end, alike.
+        """
+        in_order = Window.partitionBy(*PARTITION).orderBy("rank")
+        before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+        after = in_order.rowsBetween(1, Window.unboundedFollowing)
+        distance = f.col("anchor") - f.col("rank")
+        counts = self._both.groupBy(*PARTITION).agg(
+            f.count_if(f.col("side") == "s").alias("s_all"), f.count_if(f.col("side") == "t").alias("t_all")
+        )
+        edges = counts.join(f.broadcast(self.partitions), list(PARTITION)).select(
+            *PARTITION,
+            f.when((f.col("s_start") == 0) & (f.col("t_start") == 0), 0).alias("at_start"),
+            f.when(f.col("settled"), f.col("s_all") - f.col("t_all")).alias("at_end"),
+        )
+        return (
+            recognized.join(f.broadcast(edges), list(PARTITION), "left")
+            .withColumns(
+                {
+                    "d_before": f.coalesce(f.last(distance, True).over(before), "at_start"),
+                    "d_after": f.coalesce(f.first(distance, True).over(after), "at_end"),
+                    "stretch": f.count("anchor").over(in_order),
+                }
+            )
+            .drop("at_start", "at_end")
+        )
+
+    def _placed(self, records: DataFrame) -> DataFrame:
+        """As far as contents agree from one certain record on, and from the other back; what is left between
+        them has its place only if both say the same, as of a damaged record.
+        """
+        own = f.when(f.col("anchor").isNotNull(), f.col("anchor"))
+        stretch = Window.partitionBy(*PARTITION, "stretch").orderBy("rank")
+        so_far = stretch.rowsBetween(Window.unboundedPreceding, 0)
+        from_here = stretch.rowsBetween(0, Window.unboundedFollowing)
+        for side in ("before", "after"):
+            at = f.coalesce(own, f.col("rank") + f.col(f"d_{side}"))
+            records = self._with_source(records.withColumn(f"rank_{side}", at), side)
+        agreed = {s: f.coalesce(f.col(f"key_{s}") == f.col("key"), _NO) for s in ("before", "after")}
+        records = records.withColumns(
+            {
+                "forward": f.min(agreed["before"]).over(so_far),
+                # the first of a stretch is the certain record itself, which is no part of what follows it
+                "backward": f.min(agreed["after"]).over(from_here),
+            }
+        )
+        same = f.coalesce(f.col("d_before") == f.col("d_after"), f.lit(True))
+        only = f.coalesce("offset_before", "offset_after")
+        unclaimed = ~f.coalesce("claimed_before", "claimed_after", f.lit(True))
+        place = (
+            f.when(f.col("anchor").isNotNull() | f.col("forward"), f.col("offset_before"))
+            .when(f.col("backward"), f.col("offset_after"))
+            .when(agreed["before"], f.col("offset_before"))
+            .when(agreed["after"], f.col("offset_after"))
+            .when(same & unclaimed, only)
+            .otherwise(f.col("alike"))  # one copy more, of any of several equal records
+        )
+        before_all = f.coalesce(f.col("rank") + f.col("d_after") <= 0, f.col("d_before").isNull())
+        return records.select(
+            *(*PARTITION, "offset", "key", place.alias("s_offset")),
+            ((f.col("s_start") > 0) & before_all).alias("older"),
+        )
+
+    @cached_property
+    def _standing(self) -> DataFrame:
+        """The source's records by rank; `claimed`: the target has a copy that can be of no other."""
+        alike = Window.partitionBy(*PARTITION, "key")
+        on_source = f.col("side") == "s"
+        once = f.count_if(on_source).over(alike) == 1
+        return self._both.withColumn("claimed", once & (f.count_if(~on_source).over(alike) > 0)).where(
+            on_source
+        )
+
+    def _with_source(self, records: DataFrame, side: str) -> DataFrame:
+        there = self._standing.select(
+            *PARTITION,
+            f.col("rank").alias(f"rank_{side}"),
+            *(f.col(name).alias(f"{name}_{side}") for name in ("key", "offset", "claimed")),
+        )
+        return records.join(there, [*PARTITION, f"rank_{side}"], "left")
+
+    def _moved(self, homeless: DataFrame) -> DataFrame:
+        """Those that stand once in the source, in another partition."""
+        once = (
+            self._both.where(f.col("side") == "s")
+            .groupBy("case", "key")
+            .agg(
+                f.count("*").alias("s_n"),
+                f.min("partition").alias("s_partition"),
+                f.min("offset").alias("s_offset"),
+                f.bool_and("by_time").alias("timed"),
+            )
+            .where((f.col("s_n") == 1) & f.col("timed"))
+            .drop("s_n", "timed")
+        )
+        return homeless.drop("s_partition", "s_offset").join(once, ["case", "key"], "left")
