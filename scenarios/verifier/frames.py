@@ -10,6 +10,7 @@ from lab.verify.evidence import FEW, LITTLE, Histories
 from scenarios.verifier.histories import ELSEWHERE, OTHER_RUN, RUN, History, Record
 
 MANY = 1_000  # histories
+BLOCK = 4  # offsets compared at once: so few that histories have many of them
 _HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
 _RECORD = pa.schema(
     [
@@ -57,6 +58,8 @@ def frames(spark: SparkSession, histories: Sequence[History], pieces: int | None
         runs=(OTHER_RUN, RUN),
         other_runs=(ELSEWHERE,),
         compacted=any(h.compacted for h in histories),
+        many_cases=True,
+        block=BLOCK,
         rows=_as_of(histories, pieces),
     )
 

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -20,8 +20,8 @@ class CaughtUp:
     def counts(self) -> dict[str, Column]:
         partition = f.when(self.guilty(), f.col("partition"))
         return {
-            "owed": count_where(c.owed()),
-            "behind": count_where(self.guilty()),
+            "owed": c.records_where(c.owed()),
+            "behind": c.records_where(self.guilty()),
             "partitions_behind": f.count_distinct(partition),
         }
 

@@ -12,6 +12,11 @@ AT_SOURCE: Final = ("partition", "offset", "t_partition", "t_first", "id")
 AT_TARGET: Final = ("t_partition", "t_first", "partition", "offset", "id")
 
 
+def records_where(statement: Column) -> Column:
+    """How many records it holds for; a row may stand for a whole block of them."""
+    return f.coalesce(f.sum(f.when(statement, f.col("weight")).otherwise(0)), f.lit(0))
+
+
 def in_source() -> Column:
     return f.col("s_count") > 0
 

@@ -10,7 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -25,9 +25,9 @@ class Duplicates:
     def counts(self) -> dict[str, Column]:
         extra = f.when(self.guilty(), f.col("t_count") - self._expected()).otherwise(0)
         return {
-            "mirrored": count_where(self._judged()),
-            "duplicated": count_where(self.guilty()),
-            "extra": f.coalesce(f.sum(extra), f.lit(0)),
+            "mirrored": c.records_where(self._judged()),
+            "duplicated": c.records_where(self.guilty()),
+            "extra": f.coalesce(f.sum(extra * f.col("weight")), f.lit(0)),
             "most": f.coalesce(f.max(f.when(self.guilty(), f.col("t_count"))), f.lit(0)),
         }
 

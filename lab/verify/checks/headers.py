@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -19,9 +19,9 @@ class HeadersKept:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "compared": count_where(c.in_both()),
-            "changed": count_where(self.guilty()),
-            "base64": count_where(self.guilty() & f.col("t_encoded") & ~f.col("s_encoded")),
+            "compared": c.records_where(c.in_both()),
+            "changed": c.records_where(self.guilty()),
+            "base64": c.records_where(self.guilty() & f.col("t_encoded") & ~f.col("s_encoded")),
         }
 
     def guilty(self) -> Column:

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 _TROUBLES: Final = {
@@ -27,14 +27,14 @@ class LedgerHolds:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "without_ledger": count_where(~c.has_ledger()),
-            "acked": count_where(c.acked()),
-            "missing": count_where(self._missing()),
-            "moved": count_where(self._moved()),
-            "damaged": count_where(self._damaged()),
-            "refused": count_where(self._refused()),
-            "unlisted": count_where(self._unlisted()),
-            "deleted_since": count_where(c.acked() & c.gone_from_source()),
+            "without_ledger": c.records_where(~c.has_ledger()),
+            "acked": c.records_where(c.acked()),
+            "missing": c.records_where(self._missing()),
+            "moved": c.records_where(self._moved()),
+            "damaged": c.records_where(self._damaged()),
+            "refused": c.records_where(self._refused()),
+            "unlisted": c.records_where(self._unlisted()),
+            "deleted_since": c.records_where(c.acked() & c.gone_from_source()),
         }
 
     def guilty(self) -> Column:

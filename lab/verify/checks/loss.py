@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from pyspark.sql import Column
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 _PLACES: Final = {
@@ -32,14 +32,14 @@ class NoLoss:
     def counts(self) -> dict[str, Column]:
         here, lost = c.in_source(), c.lost()
         return {
-            "owed": count_where(c.owed()),
-            "lost": count_where(lost),
-            "never_in_source": count_where(lost & ~here & ~c.gone_from_source()),
-            "gone_from_source": count_where(lost & ~here & c.gone_from_source()),
-            "not_mirrored": count_where(lost & here & ~c.gone_from_target()),
-            "gone_from_target": count_where(lost & here & c.gone_from_target()),
-            "tail": count_where(lost & c.in_tail()),
-            "gone_from_both": count_where(c.gone_from_both()),
+            "owed": c.records_where(c.owed()),
+            "lost": c.records_where(lost),
+            "never_in_source": c.records_where(lost & ~here & ~c.gone_from_source()),
+            "gone_from_source": c.records_where(lost & ~here & c.gone_from_source()),
+            "not_mirrored": c.records_where(lost & here & ~c.gone_from_target()),
+            "gone_from_target": c.records_where(lost & here & c.gone_from_target()),
+            "tail": c.records_where(lost & c.in_tail()),
+            "gone_from_both": c.records_where(c.gone_from_both()),
         }
 
     def guilty(self) -> Column:

@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -25,11 +25,11 @@ class OrderKept:
         known = c.in_target() & f.col("offset").isNotNull() & f.col("told_apart")
         one_of_many = f.col("s_count") > 1
         return {
-            "compared": count_where(known & ~one_of_many),
-            "inverted": count_where(self.guilty()),
-            "late": count_where(f.col("inverted") & c.compacted()),
-            "replayed": count_where(known & ~one_of_many & (f.col("t_count") > 1)),
-            "equal": count_where(known & one_of_many),
+            "compared": c.records_where(known & ~one_of_many),
+            "inverted": c.records_where(self.guilty()),
+            "late": c.records_where(f.col("inverted") & c.compacted()),
+            "replayed": c.records_where(known & ~one_of_many & (f.col("t_count") > 1)),
+            "equal": c.records_where(known & one_of_many),
         }
 
     def guilty(self) -> Column:

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -18,7 +18,7 @@ class PartitionKept:
     coordinates: ClassVar[tuple[str, ...]] = c.AT_SOURCE
 
     def counts(self) -> dict[str, Column]:
-        return {"compared": count_where(self._compared()), "moved": count_where(self.guilty())}
+        return {"compared": c.records_where(self._compared()), "moved": c.records_where(self.guilty())}
 
     def guilty(self) -> Column:
         lowest = f.col("t_partition") == f.coalesce("s_partition", "l_partition")

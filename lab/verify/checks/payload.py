@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -19,10 +19,10 @@ class PayloadIntact:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "compared": count_where(c.in_both()),
-            "recomputed": count_where(self._recomputed()),
-            "changed": count_where(self.guilty()),
-            "null_or_not": count_where(
+            "compared": c.records_where(c.in_both()),
+            "recomputed": c.records_where(self._recomputed()),
+            "changed": c.records_where(self.guilty()),
+            "null_or_not": c.records_where(
                 c.in_both() & (f.col("s_tombstone") != f.col("t_tombstone")),
             ),
         }

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 
 from lab.ledger import ACKED, UNKNOWN
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 _TROUBLES: Final = {
@@ -31,11 +31,11 @@ class NoPhantoms:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "on_target": count_where(c.in_target()),
-            "foreign": count_where(self._foreign()),
-            "returned": count_where(self._returned()),
-            "aborted": count_where(self._aborted()),
-            "unjudged": count_where(self._unjudged()),
+            "on_target": c.records_where(c.in_target()),
+            "foreign": c.records_where(self._foreign()),
+            "returned": c.records_where(self._returned()),
+            "aborted": c.records_where(self._aborted()),
+            "unjudged": c.records_where(self._unjudged()),
         }
 
     def guilty(self) -> Column:

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from lab.verify.checks import columns as c
-from lab.verify.checks.check import Counts, count_where
+from lab.verify.checks.check import Counts
 from lab.verify.verdict import Outcome
 
 
@@ -19,10 +19,10 @@ class TimestampKept:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "compared": count_where(c.in_both()),
-            "by_broker": count_where(c.in_both() & f.col("t_stamped_by_broker")),
-            "changed": count_where(self.guilty() & ~f.col("t_stamped_by_broker")),
-            "earlier": count_where(self.guilty() & f.col("t_stamped_by_broker")),
+            "compared": c.records_where(c.in_both()),
+            "by_broker": c.records_where(c.in_both() & f.col("t_stamped_by_broker")),
+            "changed": c.records_where(self.guilty() & ~f.col("t_stamped_by_broker")),
+            "earlier": c.records_where(self.guilty() & f.col("t_stamped_by_broker")),
         }
 
     def guilty(self) -> Column:

@@ -22,6 +22,7 @@ from pyspark.sql import functions as f
 
 from lab.spark import interpreting, undoing
 from lab.verify.evidence.facts import facts, inverted, last_of_keys, records
+from lab.verify.evidence.gathered import all_ids
 from lab.verify.evidence.histories import (
     LEDGER_COLUMNS,
     OWED_COLUMNS,
@@ -29,8 +30,9 @@ from lab.verify.evidence.histories import (
     RECORD_COLUMNS,
     Histories,
 )
-from lab.verify.evidence.ids import described, elsewhere, named, one_row_per_id, with_owed
+from lab.verify.evidence.ids import described, elsewhere, named
 from lab.verify.evidence.kept import LITTLE, Kept
+from lab.verify.evidence.owed import with_owed
 
 __all__ = [
     "FEW",
@@ -54,7 +56,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     kept = Kept(folder, little=little)
     spark, few = histories.partitions.sparkSession, histories.rows <= FEW
     with interpreting(spark) if few else nullcontext(), undoing(spark, kept.close):
-        ids = described(kept.keep("ids", one_row_per_id(histories, kept)), compacted=histories.compacted)
+        ids = described(all_ids(histories, kept), compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())
         turned = inverted(ids, partitions)

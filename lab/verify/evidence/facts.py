@@ -33,16 +33,16 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
         _upstream(ids)
         .groupBy(f.col("case"), f.col("partition"))
         .agg(
-            f.sum("s_count").alias("s_rows"),
+            f.sum(f.col("s_count") * f.col("weight")).alias("s_rows"),
             f.min(f.when(mirrored, f.col("offset"))).alias("mirrored_first"),
-            f.max(f.when(mirrored, f.col("offset"))).alias("mirrored_last"),
+            f.max(f.when(mirrored, _last())).alias("mirrored_last"),
             f.min("offset").alias("first_offset"),
-            f.max("offset").alias("last_offset"),
+            f.max(_last()).alias("last_offset"),
             f.coalesce(f.min(distance) == f.max(distance), f.lit(True)).alias("level"),
         )
     )
     downstream = ids.groupBy(f.col("case"), f.col("t_partition").alias("partition")).agg(
-        f.sum("t_count").alias("t_rows"),
+        f.sum(f.col("t_count") * f.col("weight")).alias("t_rows"),
         f.sum(f.when(elsewhere(), f.col("t_count")).otherwise(0)).alias("t_others"),
         f.min(f.when(both, f.col("t_first"))).alias("t_mirrored_first"),
     )
@@ -53,6 +53,11 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
         .na.fill(0, ["s_rows", "t_rows", "t_others"])
         .coalesce(1)
     )
+
+
+def _last() -> Column:
+    """Of rows of `_upstream`: the last offset, which for a whole block is not the first."""
+    return f.when(f.col("weight") > 1, f.col("s_last")).otherwise(f.col("offset"))
 
 
 def _placed() -> Column:
@@ -79,9 +84,9 @@ def inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     return (
         _upstream(ids)
         .where(_placed())
-        .select(*ID, "partition", "t_first", "offset")
+        .select(*ID, "partition", "t_first", "offset", _last().alias("last"))
         .join(f.broadcast(to_sort), ["case", "partition"])
-        .withColumn("reached", f.max("offset").over(before))
+        .withColumn("reached", f.max("last").over(before))
         .withColumn("begun", f.first("offset").over(before))
         .where(f.col("offset") < f.col("reached"))
         .where((f.col("t_start") == 0) | (f.col("offset") > f.col("begun")))

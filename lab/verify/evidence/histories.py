@@ -35,10 +35,15 @@ class Histories:
     ledger: DataFrame
     partitions: DataFrame
     runs: Sequence[str] = ()  # those of the ledger
+    sizes: Sequence[int | None] = ()  # bytes of their records' values, where it is known
     other_runs: Sequence[str] = ()  # of the ledgers of other sources of the same target topic
     # Where the source's partitions ended before the target's end was named: what came later, while a producer
     # was at work, may be on the target or not. None: nothing came later.
     owed: DataFrame | None = None
     compacted: bool = False  # whether any case is
-    unlabelled: bool = True  # whether any record may be without an id of a known run
+    unlabelled: bool = True  # whether any record of the target may be without an id of a known run
+    # case, partition, known_distance: an offset in the source less that of its copy, where somebody knows it
+    distances: DataFrame | None = None
+    block: int = 1_024  # offsets that are compared at once
+    many_cases: bool = False  # a real verification is one
     rows: int = 0  # about how many, to choose the number of tasks

@@ -7,11 +7,12 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from lab.records import HEADER, ID_NUMBERS
 from lab.verify.alignment import Alignment
 from lab.verify.evidence import fingerprints
 from lab.verify.evidence.histories import Histories
 from lab.verify.evidence.kept import Kept
+from lab.verify.evidence.labels import index_of_run, label, with_label
+from lab.verify.evidence.owed import with_owed
 
 _NO: Final = f.lit(False)
 _ONE_PIECE: Final = 50_000  # records: sharing out so many costs more than it saves
@@ -21,7 +22,7 @@ _COMPARED: Final = ("content", "headers", "timestamp")
 _COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
 ID: Final = ("case", "run", "producer", "number")
 # What is said of a record travels as bits of one number: of each further column, rows and groups get longer.
-_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE, _OLDER = (1 << bit for bit in range(6))
+_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE, OLDER_FLAG = (1 << bit for bit in range(6))
 
 
 def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
@@ -33,7 +34,7 @@ def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
     """
     ledger = histories.ledger.select(
         "case",
-        _index(f.col("run"), histories).alias("run"),
+        index_of_run(f.col("run"), histories).alias("run"),
         "producer",
         f.col("sequence").alias("number"),
         f.lit(_LEDGER).alias("side"),
@@ -68,11 +69,12 @@ def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
     if not histories.compacted:
         found = found.drop("s_content_max", "t_content_max")
     cases = histories.partitions.groupBy(f.col("case")).agg(
-        f.max(f.col("s_start") > 0).alias("trimmed"),
         f.max("compacted").alias("compacted"),
         f.max("ledger").alias("ledger"),
     )
-    return found.join(f.broadcast(cases), "case").withColumn("told_apart", _told_apart())
+    return found.join(f.broadcast(cases), "case").withColumns(
+        {"told_apart": _told_apart(), "weight": f.lit(1).cast("long"), "unseen": f.lit(0)}
+    )
 
 
 def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame:
@@ -104,7 +106,7 @@ def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame
     )
     without_id = f.col("run") == 0
     joined = records.join(found, ["case", "side", "partition", "offset"], "left")
-    joined = joined.withColumn("flags", _with_flag(without_id & f.col("older"), _OLDER))
+    joined = joined.withColumn("flags", _with_flag(without_id & f.col("older"), OLDER_FLAG))
     chosen = {
         name: f.when(without_id, f.coalesce(f"s_{name}", name)).otherwise(f.col(name)) for name in ID[1:]
     }
@@ -147,7 +149,7 @@ def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
                 f"{side}_stamped_by_broker": _has(flags, _STAMPED_BY_BROKER),
             }
         )
-    ids = ids.withColumn("t_older", _has(f.col("t_flags"), _OLDER))
+    ids = ids.withColumn("t_older", _has(f.col("t_flags"), OLDER_FLAG))
     if compacted:
         return ids
     return ids.withColumns(
@@ -197,11 +199,11 @@ def _of_side(prefix: str, side: int, *, compacted: bool) -> list[Column]:
 def _identified(histories: Histories, records: DataFrame, side: int) -> DataFrame:
     """Each record with its id, hashes of what must not change, and whether its payload is intact."""
     content, headers = fingerprints.content(), fingerprints.headers()
-    runs = (*histories.runs, *histories.other_runs)
-    found = _with_lab_id(records, runs) if runs else _without_lab_id(records)
+    found = with_label(records, histories)
     made_by_lab = f.col("lab_id").isNotNull()
+    run, producer, number = label(histories)
     flags = {
-        _DAMAGED: made_by_lab & f.col("value").isNotNull() & ~f.col("confirmed"),
+        _DAMAGED: made_by_lab & ~f.col("intact"),
         _ENCODED: f.col("encoded"),
         _TOMBSTONE: f.col("value").isNull(),
         _STAMPED_BY_BROKER: f.col("timestamp_type") == 1,
@@ -209,9 +211,9 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
     }
     return found.select(
         "case",
-        f.when(made_by_lab, _index(_part(1), histories)).otherwise(0).alias("run"),
-        f.when(made_by_lab, _part(2).cast("int")).otherwise(0).alias("producer"),
-        f.when(made_by_lab, _part(3).cast("long")).otherwise(content).alias("number"),
+        f.when(made_by_lab, run).otherwise(0).alias("run"),
+        f.when(made_by_lab, producer).otherwise(0).alias("producer"),
+        f.when(made_by_lab, number).otherwise(content).alias("number"),
         f.lit(side).alias("side"),
         "partition",
         "offset",
@@ -223,63 +225,6 @@ def _identified(histories: Histories, records: DataFrame, side: int) -> DataFram
         ),
         *([f.xxhash64("key").alias("key_hash")] if histories.compacted else []),
     )
-
-
-def _without_lab_id(records: DataFrame) -> DataFrame:
-    return records.select(
-        "*", f.lit(None).cast("string").alias("lab_id"), _NO.alias("confirmed"), _NO.alias("encoded")
-    )
-
-
-def _with_lab_id(records: DataFrame, runs: Sequence[str]) -> DataFrame:
-    pattern = f"^({'|'.join(runs)}){ID_NUMBERS}$"
-    claimed = f.substring_index(f.col("value").cast("string"), " ", 1)
-    header = f.col("named").cast("string")
-    # Decoded only if it can be: a value that is no base64 costs an exception, for each of the records.
-    decoded = f.when(
-        header.rlike("^[A-Za-z0-9+/]{8,80}={0,2}$"), f.try_to_binary(header, f.lit("base64")).cast("string")
-    )
-    in_header = f.when(header.rlike(pattern), header).otherwise(f.when(decoded.rlike(pattern), decoded))
-    return (
-        records.withColumn("claimed", f.when(claimed.rlike(pattern), claimed))
-        .withColumn("named", _lab_header())
-        .withColumn("confirmed", f.coalesce(f.col("value") == _payload(f.col("claimed")), _NO))
-        .withColumn(
-            "lab_id",
-            f.when(f.col("confirmed"), f.col("claimed")).otherwise(f.coalesce(in_header, f.col("claimed"))),
-        )
-        .withColumn("encoded", f.coalesce((header != f.col("lab_id")) & (decoded == f.col("lab_id")), _NO))
-    )
-
-
-def _lab_header() -> Column:
-    """The workload writes it first; where it is not, each header is looked at, which takes much longer."""
-    first = f.get("headers", f.lit(0))
-    # Without a lambda: Spark compiles none, and all columns of the step would be computed uncompiled.
-    anywhere = f.get(f.col("headers.value"), f.array_position(f.col("headers.key"), HEADER).cast("int") - 1)
-    return f.when(first.getField("key") == HEADER, first.getField("value")).otherwise(anywhere)
-
-
-def _payload(identity: Column) -> Column:
-    """What lab.records.payload makes of an id, as long as the value. In bytes: characters are slow."""
-    size, taken = f.length("value"), f.length(identity) + 1
-    filler = f.repeat(f.sha2(identity, 256), (size / 64 + 1).cast("int")).cast("binary")
-    start = f.concat(identity, f.lit(" ")).cast("binary")
-    whole = f.concat(start, f.substring(filler, f.lit(1), size - taken))
-    return f.when(size > taken, whole).otherwise(identity.cast("binary"))
-
-
-def _part(number: int) -> Column:
-    return f.substring_index(f.substring_index("lab_id", "-", number), "-", -1)
-
-
-def _index(run: Column, histories: Histories) -> Column:
-    """Runs are numbered from 1, others from -1 down: groups of numbers are faster than groups of texts."""
-    own, others = (
-        f.coalesce(f.array_position(f.array(*map(f.lit, runs)), run).cast("int"), f.lit(0))
-        for runs in (histories.runs, histories.other_runs)
-    )
-    return f.when(own > 0, own).otherwise(-others) if histories.other_runs else own
 
 
 def elsewhere() -> Column:
@@ -304,12 +249,3 @@ def named(runs: Sequence[str]) -> Column:
     place = f.when(f.col("producer") < 0, target).otherwise(source)
     by_content = f.concat(f.lit("content "), f.hex("number"))
     return f.when(f.col("run") > 0, lab).otherwise(f.when(f.col("compacted"), by_content).otherwise(place))
-
-
-def with_owed(histories: Histories) -> DataFrame:
-    """The partitions with s_owed, the offset before which the target must have all."""
-    partitions = histories.partitions
-    if histories.owed is None:
-        return partitions.withColumn("s_owed", f.col("s_end"))
-    joined = partitions.join(histories.owed, ["case", "partition"], "left")
-    return joined.withColumn("s_owed", f.coalesce("s_owed", "s_end"))
