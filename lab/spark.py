@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 SERVER_FOLDER: Final = "/var/lib/spark"  # what the server may write to
+_READERS: Final = 8  # at the most, of a topic with fewer partitions
+_PIECE: Final = 100_000  # records that are worth a task
 _DEFAULT_PORT: Final = 15002
 _LISTENS_S: Final = 5.0
 _EXISTING_ANSWERS_S: Final = 30.0
@@ -162,6 +164,10 @@ def topic_frame(
         spark.read.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap)
         .option("kafka.isolation.level", isolation)
+        # Spark asks a broker twice for offsets after each poll: with polls of 500 records half of the time.
+        .option("kafka.max.poll.records", "20000")
+        .option("kafka.max.partition.fetch.bytes", "8388608")
+        .option("minPartitions", str(_pieces(offsets)))
         # Spark closes an idle consumer minutes later, which asks for its topic, and would create it anew.
         .option("kafka.allow.auto.create.topics", "false")
         .option("subscribe", topic)
@@ -171,6 +177,12 @@ def topic_frame(
         .options(**(options or {}))
         .load()
     )
+
+
+def _pieces(offsets: Mapping[int, Offsets]) -> int:
+    """Tasks that read: one for each partition, and more of few large ones."""
+    count = sum(its.count for its in offsets.values())
+    return max(len(offsets), min(_READERS, count // _PIECE), 1)
 
 
 def in_memory(frame: DataFrame) -> DataFrame:

@@ -21,6 +21,10 @@ _PARTITION: Final = ("partition", "s_start", "s_end", "s_rows", "t_start", "t_en
 _TROUBLE: Final = ("partition", "place", "records")
 _STEPS: Final = (1, 2, 5)  # of each power of ten: the bounds of the latency's buckets, in ms
 
+_LONGEST_S: Final = (
+    3_600  # over which the records of a block are spread: with timestamps of anybody it may be any
+)
+
 _DRAWN: Final = (NoLoss, Duplicates, OrderKept, PayloadIntact, HeadersKept, NoPhantoms)
 
 
@@ -84,11 +88,13 @@ def _times(records: DataFrame) -> DataFrame:
     told = (
         f.col("t_stamped_by_broker") & f.col("told_apart") & (f.col("s_count") == 1) & (f.col("t_count") > 0)
     )
+    single, blocks = f.col("weight") == 1, records.where("weight > 1")
     places = {
         "source": (f.floor(f.col("s_timestamp") / 1000), f.sum("s_count")),
         "target": (f.floor(f.col("t_timestamp") / 1000), f.sum("t_count")),
         "latency": (f.when(told, f.floor(took / digits) * digits), f.count("*")),
     }
+    records = records.where(single)
     # All three at once: to take each record three times would cost more than to count it.
     counted = records.groupBy(*(place.cast("long").alias(what) for what, (place, _) in places.items())).agg(
         *(count.alias(f"{what}_records") for what, (_, count) in places.items())
@@ -101,12 +107,35 @@ def _times(records: DataFrame) -> DataFrame:
         )
         for what in places
     ]
+    singles = counted.select(f.explode(f.array(*points)).alias("at"))
     return (
-        counted.select(f.explode(f.array(*points)).alias("at"))
+        singles.unionAll(_block_times(blocks, "source", "s"))
+        .unionAll(_block_times(blocks, "target", "t"))
         .where(f.col("at.place").isNotNull())
         .groupBy(f.col("at.what").alias("what"), f.col("at.place").alias("place"))
         .agg(f.sum("at.records").alias("records"))
         .select(*_facts(f.col("what"), "place", "records"))
+    )
+
+
+def _block_times(blocks: DataFrame, what: str, side: str) -> DataFrame:
+    """Of blocks that were not looked at: spread evenly over the seconds between their first and last time."""
+    first, last = (f.floor(f.col(f"{side}_{end}") / 1000).cast("long") for end in ("timestamp", "until"))
+    last = f.when(last - first > _LONGEST_S, first).otherwise(last)
+    seconds = f.sequence(first, last)
+    number = f.col("weight") * f.col(f"{side}_count")
+    spread = blocks.where((f.col(f"{side}_count") > 0) & f.col(f"{side}_until").isNotNull()).select(
+        number.alias("records"), f.size(seconds).alias("seconds"), f.posexplode(seconds)
+    )
+    # whole numbers whose sum is that of the records
+    until = f.floor(f.col("records") * (f.col("pos") + 1) / f.col("seconds"))
+    before = f.floor(f.col("records") * f.col("pos") / f.col("seconds"))
+    return spread.select(
+        f.struct(
+            f.lit(what).alias("what"),
+            f.col("col").alias("place"),
+            (until - before).cast("long").alias("records"),
+        ).alias("at")
     )
 
 
@@ -134,9 +163,9 @@ def _troubles(records: DataFrame) -> DataFrame:
         for what, guilty in kinds.items()
     ]
     return (
-        records.select(f.explode(f.array_compact(f.array(*points))).alias("at"))
+        records.select("weight", f.explode(f.array_compact(f.array(*points))).alias("at"))
         .groupBy(*(f.col(f"at.{name}").alias(name) for name in ("what", "partition", "place")))
-        .agg(f.count("*").alias("records"))
+        .agg(f.sum("weight").alias("records"))
         .select(*_facts(f.col("what"), *_TROUBLE))
     )
 

@@ -7,11 +7,12 @@ the target has from a producer that is at work was read from before those.
 """
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -25,6 +26,7 @@ from lab.verify.catching_up import Frozen, Say, wait_for_target
 from lab.verify.checks import STANDARD, Check, Duplicates, NoPhantoms, run_checks
 from lab.verify.evidence import (
     LEDGER_COLUMNS,
+    LITTLE,
     OWED_COLUMNS,
     PARTITION_COLUMNS,
     RECORD_COLUMNS,
@@ -35,6 +37,10 @@ from lab.verify.figures import figures
 from lab.verify.flow import Flow, Origin
 from lab.verify.verdict import Outcome, Verdict, worst
 from lab.verify.workings import Workings
+
+# Offsets that are compared at once: the fewer, the less is looked at where one record differs.
+BLOCK_OF_FEW: Final = 128
+BLOCK_OF_MANY: Final = 1_024
 
 
 @dataclass(kw_only=True)
@@ -191,6 +197,7 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     # of a source that has no markers MM2 then makes a target that has
     target_holes = None if flow.writes_transactions else holes
     nothing = Offsets(start=0, end=0)
+    count = sum(o.count for side in (ends.source, ends.target) for o in side.values())
     rows = [
         (0, p, o.start, o.end, holes, t.start, t.end, target_holes, bool(known), compacted)
         for p, o in ends.source.items()
@@ -203,11 +210,22 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         ledger=_ledger(spark, known, flow.folder),
         partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
         runs=[s.heading.run for s in known],
+        sizes=[s.heading.plan.get("size_bytes") for s in known],
         other_runs=[s.heading.run for s in others],
         owed=spark.createDataFrame(owed, OWED_COLUMNS) if ends.grown else None,
         compacted=compacted,
-        rows=sum(o.count for side in (ends.source, ends.target) for o in side.values()),
+        block=BLOCK_OF_FEW if count <= LITTLE else BLOCK_OF_MANY,
+        rows=count,
+        read_again=partial(_records_between, spark, flow),
     )
+
+
+def _records_between(
+    spark: SparkSession, flow: Flow, side: str, ranges: Mapping[int, tuple[int, int]]
+) -> DataFrame:
+    """The records of one side between such offsets of each partition."""
+    ends = {partition: Offsets(start=start, end=end) for partition, (start, end) in ranges.items()}
+    return _records(spark, flow, flow.source if side == "s" else flow.target, ends)
 
 
 def _accounts(origin: Origin, tell: Say = lambda _: None) -> list[Summary]:

@@ -7,12 +7,14 @@ however many checks there are.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any, ClassVar, Final, Protocol
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from lab.verify.evidence import KNOWN, NOT_LOOKED_AT
 from lab.verify.verdict import Outcome, Verdict
 
 Counts = Mapping[str, int]
@@ -62,11 +64,37 @@ def run_checks(
                 meaning = f"no evidence of {check.table} was read"
                 verdicts.append(Verdict(check=check.name, outcome=Outcome.UNKNOWN, meaning=meaning))
                 continue
-            counts = counted[check.table].get(case, {}).get(check.name)
+            of_case = counted[check.table].get(case, {})
+            counts = of_case.get(check.name)
             counts = dict.fromkeys(check.counts(), 0) if counts is None else counts
             outcome, meaning = check.judge(counts)
-            verdicts.append(Verdict(check=check.name, outcome=outcome, meaning=meaning, counts=counts))
+            verdict = Verdict(check=check.name, outcome=outcome, meaning=meaning, counts=counts)
+            verdicts.append(as_far_as_looked_at(verdict, of_case.get(_UNSEEN, {})))
     return _with_first(tables, checks, judged)
+
+
+def as_far_as_looked_at(verdict: Verdict, unseen: Counts) -> Verdict:
+    """The verdict, where so many blocks differ that only the first were looked at record by record.
+
+    unseen: `details`, records of other blocks that differ; `content`, those of them whose key or value may
+    be others, of which nothing else can be said either.
+    """
+    details, content = unseen.get("details", 0), unseen.get("content", 0)
+    if verdict.outcome is Outcome.FAIL and details:
+        meaning = f"at least {verdict.meaning}" if verdict.meaning[:1].isdigit() else verdict.meaning
+        return replace(verdict, meaning=meaning, counts={**verdict.counts, "not_looked_at": details})
+    if verdict.outcome is Outcome.PASS and content:
+        return replace(
+            verdict,
+            outcome=Outcome.UNKNOWN,
+            meaning=f"{content:,} records stand in blocks that differ, and were not looked at one by one; "
+            f"else: {verdict.meaning}",
+            counts={**verdict.counts, "not_looked_at": content},
+        )
+    return verdict
+
+
+_UNSEEN: Final = "not looked at"
 
 
 def _counted(
@@ -82,6 +110,8 @@ def _counted(
             if check.table == name
         ]
         if counts:
+            if name == "records":
+                counts.append(_unseen())
             told = f.to_json(f.struct(*counts), {"ignoreNullFields": "false"})
             of_table = table.groupBy(f.col("case")).agg(told.alias("counts"))
             counting.append(of_table.select(f.lit(name).alias("table"), "case", "counts"))
@@ -89,6 +119,14 @@ def _counted(
         for row in reduce(DataFrame.unionAll, counting).collect():
             found[row["table"]][row["case"]] = json.loads(row["counts"])
     return found
+
+
+def _unseen() -> Column:
+    weight = f.col("weight")
+    return f.struct(
+        f.coalesce(f.sum(f.when(f.col("unseen") > KNOWN, weight)), f.lit(0)).alias("details"),
+        f.coalesce(f.sum(f.when(f.col("unseen") == NOT_LOOKED_AT, weight)), f.lit(0)).alias("content"),
+    ).alias(_UNSEEN)
 
 
 def _with_first(

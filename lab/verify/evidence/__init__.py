@@ -14,15 +14,15 @@ it is read and counted, and then left out, since what became of it is judged bes
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from lab.spark import interpreting, undoing
+from lab.spark import SparkSession, interpreting, undoing
 from lab.verify.evidence.facts import facts, inverted, last_of_keys, records
-from lab.verify.evidence.gathered import all_ids
+from lab.verify.evidence.gathered import gather
 from lab.verify.evidence.histories import (
     LEDGER_COLUMNS,
     OWED_COLUMNS,
@@ -33,11 +33,14 @@ from lab.verify.evidence.histories import (
 from lab.verify.evidence.ids import described, elsewhere, named
 from lab.verify.evidence.kept import LITTLE, Kept
 from lab.verify.evidence.owed import with_owed
+from lab.verify.evidence.weighted import KNOWN, NOT_LOOKED_AT
 
 __all__ = [
     "FEW",
+    "KNOWN",
     "LEDGER_COLUMNS",
     "LITTLE",
+    "NOT_LOOKED_AT",
     "OWED_COLUMNS",
     "PARTITION_COLUMNS",
     "RECORD_COLUMNS",
@@ -52,11 +55,14 @@ FOLDER: Final = "/var/lib/spark/evidence"  # at the Spark server
 @contextmanager
 def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str, DataFrame]]:
     """The evidence tables "records", "partitions" and "keys", kept at the server while the block runs."""
-    little = histories.rows <= LITTLE
-    kept = Kept(folder, little=little)
-    spark, few = histories.partitions.sparkSession, histories.rows <= FEW
-    with interpreting(spark) if few else nullcontext(), undoing(spark, kept.close):
-        ids = described(all_ids(histories, kept), compacted=histories.compacted)
+    spark = histories.partitions.sparkSession
+    kept = Kept(folder, little=histories.rows <= LITTLE)
+    with _for(spark, histories.rows), undoing(spark, kept.close):
+        gathered = gather(histories, kept)
+    with _for(spark, gathered.rows), undoing(spark, kept.close):
+        little = gathered.rows <= LITTLE
+        kept.little = little
+        ids = described(gathered.ids, compacted=histories.compacted)
         partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
         ids = ids.where(~elsewhere())
         turned = inverted(ids, partitions)
@@ -67,3 +73,7 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
         all_records = records(with_names, partitions, turned, last)
         all_records = kept.keep("records", all_records) if little else all_records
         yield {"records": all_records, "partitions": partitions, "keys": last}
+
+
+def _for(spark: SparkSession, rows: int) -> AbstractContextManager[None]:
+    return interpreting(spark) if rows <= FEW else nullcontext()

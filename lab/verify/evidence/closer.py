@@ -23,6 +23,10 @@ class Closer:
     whole: Mapping[int, str] = field(default_factory=dict)
     blocks: frozenset[Key] = frozenset()
     unlabelled: bool = True  # whether records without an id may be among them
+    # By side, "s" and "t": the offsets of each partition between which the blocks lie; of one case only.
+    ranges: Mapping[str, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
+
+    records: int = 0  # of these blocks
 
     @property
     def nothing(self) -> bool:
@@ -37,6 +41,7 @@ def look_closer(rows: Iterable[Row], *, together: bool, limit: int = LOOKED_AT) 
     whole: dict[int, str] = {}
     blocks: set[Key] = set()
     unlabelled = False
+    all_looked: list[Row] = []
     for case, of_case in cases.items():
         reason = "several sources go into the target topic" if together else _reason(of_case)
         if reason:
@@ -45,8 +50,26 @@ def look_closer(rows: Iterable[Row], *, together: bool, limit: int = LOOKED_AT) 
         else:
             looked = _first(sorted((row for row in of_case if _differs(row)), key=_key), limit)
             blocks |= {_key(row) for row in looked}
+            all_looked += looked
         unlabelled |= any(row["unlabelled"] for row in looked)
-    return Closer(whole=whole, blocks=frozenset(blocks), unlabelled=unlabelled)
+    ranges = {side: _ranges(all_looked, side) for side in "st"}
+    return Closer(
+        whole=whole,
+        blocks=frozenset(blocks),
+        unlabelled=unlabelled,
+        ranges=ranges,
+        records=sum(row["s_n"] + row["t_n"] for row in all_looked),
+    )
+
+
+def _ranges(rows: list[Row], side: str) -> dict[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        if row[f"{side}_n"]:
+            first, end = row[f"{side}_first"], row[f"{side}_last"] + 1
+            start, until = found.get(row["partition"], (first, end))
+            found[row["partition"]] = min(start, first), max(until, end)
+    return found
 
 
 def _key(row: Row) -> Key:

@@ -1,6 +1,6 @@
 """Digests of all blocks, then the records of those that differ: together a row per record or block."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -17,19 +17,27 @@ _NO, _YES = f.lit(False), f.lit(True)
 _KEYS = "case int, partition int, zone int, late boolean, block long"
 
 
-def all_ids(histories: Histories, kept: Kept) -> DataFrame:
+@dataclass(frozen=True, kw_only=True)
+class Gathered:
+    ids: DataFrame
+    rows: int  # about how many
+
+
+def gather(histories: Histories, kept: Kept) -> Gathered:
     """What `one_row_per_id` says of the records that are looked at, and `weighted` of all other blocks."""
     if histories.compacted and not histories.many_cases:
-        return kept.keep("ids", one_row_per_id(histories, kept))
+        return Gathered(ids=kept.keep("ids", one_row_per_id(histories, kept)), rows=histories.rows)
     blocks = in_memory(digests(histories))
-    closer = look_closer(blocks.toArrow().to_pylist(), together=bool(histories.other_runs))
+    rows = blocks.toArrow().to_pylist()
+    closer = look_closer(rows, together=bool(histories.other_runs))
     ids = _looked_at(histories, closer, kept)
     if closer.blocks and ids is not None and (astray := _astray(ids, closer)):
         more = dict.fromkeys(astray, "records stand where others were")
         closer = replace(closer, whole={**closer.whole, **more}, unlabelled=True)
         ids = _looked_at(histories, closer, kept)
     rest = weighted(_others(blocks, closer))
-    return rest if ids is None else ids.unionByName(rest, allowMissingColumns=True)
+    count = histories.rows if closer.whole else closer.records + len(rows)
+    return Gathered(ids=rest if ids is None else ids.unionByName(rest, allowMissingColumns=True), rows=count)
 
 
 def _looked_at(histories: Histories, closer: Closer, kept: Kept) -> DataFrame | None:
@@ -58,11 +66,14 @@ def _narrowed(histories: Histories, closer: Closer) -> Histories:
         marked = marked.join(blocks.withColumn("one", _YES), list(BLOCK), "left")
         return marked.where(f.coalesce("all", "one", _NO) | also)
 
+    source, target = histories.source, histories.target
+    if histories.read_again is not None:
+        source, target = (histories.read_again(side, closer.ranges[side]) for side in "st")
     ledger = chosen(ledger_in_blocks(histories), also=~known_to_ledger())
     return replace(
         histories,
-        source=chosen(in_blocks(histories.source, histories, target=False)).select(*_names(RECORD_COLUMNS)),
-        target=chosen(in_blocks(histories.target, histories, target=True)).select(*_names(RECORD_COLUMNS)),
+        source=chosen(in_blocks(source, histories, target=False)).select(*_names(RECORD_COLUMNS)),
+        target=chosen(in_blocks(target, histories, target=True)).select(*_names(RECORD_COLUMNS)),
         ledger=ledger.select(*_names(LEDGER_COLUMNS)),
     )
 

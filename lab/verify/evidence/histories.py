@@ -1,6 +1,6 @@
 """What is judged: the records of both sides and the ledger, as frames with columns of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,4 +46,6 @@ class Histories:
     distances: DataFrame | None = None
     block: int = 1_024  # offsets that are compared at once
     many_cases: bool = False  # a real verification is one
+    # Of a real one: the records of a side, "s" or "t", between offsets of its partitions.
+    read_again: Callable[[str, Mapping[int, tuple[int, int]]], DataFrame] | None = None
     rows: int = 0  # about how many, to choose the number of tasks

@@ -21,12 +21,12 @@ class Kept:
     """Frames that are made once and read several times."""
 
     def __init__(self, folder: str, *, little: bool) -> None:
-        self._path, self._little = f"{folder}/{uuid.uuid4().hex}", little
+        self._path, self.little = f"{folder}/{uuid.uuid4().hex}", little
         self._written: dict[str, DataFrame] = {}
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """The same rows, made now. A small verification takes as long as its jobs, so it writes no files."""
-        if self._little:
+        if self.little:
             return in_memory(frame)
         # With a schema: without one, each job that reads the files begins with a job that asks for it.
         schema = frame.schema
