@@ -185,5 +185,5 @@ def _foreign_policy(connector: Connector) -> Iterator[Problem]:
                 f"the lab does not know {connector.policy.rpartition('.')[2]}, and takes its topics to be "
                 f'named as by the default policy: "{connector.remote_topic("orders")}"'
             ),
-            remedy="if it names them otherwise, lag, verdicts and checks for loops are of the wrong topics",
+            remedy="verify and lag refuse to judge it; if it names them otherwise, loops are not found",
         )

@@ -17,7 +17,7 @@ from lab.project import ROOT
 # is stricter than groups of equals, and leaves nothing to argue about: what is new gets one place.
 LAYERS = (
     *("errors", "words", "project", "wait", "client_properties", "topology", "mm2_keys", "mm2"),
-    *("mm2_dedicated", "export", "mm2_problems"),
+    *("mm2_renaming", "mm2_dedicated", "export", "mm2_problems"),
     *("mm2_together", "mm2_status", "mm2_plan", "mm2_names", "mm2_positions", "run", "past_runs", "leases"),
     *("security", "interruption", "journal", "ledger", "records", "setup", "engine", "removal"),
     *("monitoring", "http", "metrics", "toxiproxy", "connect"),

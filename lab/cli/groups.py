@@ -15,6 +15,7 @@ from lab.kafka import Cluster
 from lab.lag import alike, mirrored_topics
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
 from lab.mm2_records import checkpoint, decoded, newest, offset_sync
+from lab.mm2_renaming import require_known_names
 from lab.switching import Compared, Switch, Switching, compare
 
 _COLUMNS: Final = ("cluster", "group", "state", "topic", "partition", "committed", "end", "lag")
@@ -113,6 +114,7 @@ def _compare(
             f'no source connector reads from "{source}"' if source else "there is no source connector",
             nearest(source, aliases) if source else '"lab mm2 deploy" deploys one',
         )
+    require_known_names(flows)
     checkpointers = [c for c in known if c.connector_class == CHECKPOINT]
     rows = [
         row for flow in alike(flows) for row in _flow(lab, flow, checkpointers, groups=groups, topic=topic)

@@ -19,6 +19,7 @@ from lab.errors import BadInput, Interrupted
 from lab.harness import Lab
 from lab.kafka import ClusterError
 from lab.lag import LagWatcher, Sample, watchers
+from lab.mm2_renaming import require_known_names
 from lab.run import Run
 from lab.wait import every
 from lab.words import counted
@@ -114,6 +115,7 @@ def _watchers(lab: Lab, topic: str | None, cluster: str | None = None) -> list[L
         if not source.has_topic(topic):
             raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
     connectors = [c for c in deployed if cluster in (None, lab.aliases_of(c)[0])]
+    require_known_names(c for c in connectors if topic is None or c.mirrors(topic, kafka_4=lab.kafka_4))
     found = watchers(connectors, lab.ends, topic=topic, kafka_4=lab.kafka_4)
     if not found:
         what = "any topic that is there" if topic is None else f'topic "{topic}"'

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from lab.errors import BadInput, nearest
 from lab.harness.parts import Parts
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
+from lab.mm2_renaming import require_known_names
 from lab.project import existing_spark
 from lab.run import Run
 
@@ -33,6 +34,7 @@ class Flows:
 
         lab, deployed = self.lab, self.lab.deployed()
         connector = self.mirroring(topic, source=source, target=target, among=deployed)
+        require_known_names([connector])
         (source_end, target_end), between = lab.ends(connector), lab.aliases_of(connector)
         doors = {
             alias: self._listener(connector, alias, side)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.connect import Connect, ConnectError
-from lab.errors import BadInput
+from lab.errors import BadInput, NotEnough
 from lab.harness import Lab, Wish
 from lab.harness.flows import Flows
 from lab.kafka import Cluster
@@ -186,6 +186,22 @@ def test_a_flow_goes_between_the_clusters_that_its_connector_reaches(
     monkeypatch.setattr(Lab, "deployed", lambda _: [nowhere])
     with pytest.raises(BadInput, match='has no cluster "dr"'):
         Flows(lab).of(mine[0].topic_patterns[0])
+
+
+def test_a_flow_with_names_that_only_java_knows_is_refused(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab.up(Wish(topology="kraft-2x2", name="a"))
+    monkeypatch.setattr(Lab, "kafka_4", False)
+    mine = lab.connector("mm2-msc-source-0")
+    topic = mine.topic_patterns[0]
+    monkeypatch.setattr(Lab, "deployed", lambda _: [mine])
+    assert Flows(lab).of(topic).connector is mine
+
+    foreign = mine.with_overrides({"replication.policy.class": "com.example.Policy"})
+    monkeypatch.setattr(Lab, "deployed", lambda _: [foreign])
+    with pytest.raises(NotEnough, match=r'names topics by "com\.example\.Policy"'):
+        Flows(lab).of(topic)
 
 
 @pytest.mark.parametrize(
