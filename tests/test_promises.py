@@ -29,7 +29,8 @@ LAYERS = (
 # The same within a room that is large.
 WITHIN = {
     "verify": (
-        *("verdict", "report", "flow", "parity", "internals", "alignment", "evidence", "checks", "workings", "figures"),
+        *("verdict", "report", "flow", "parity", "skipping", "internals", "alignment", "evidence", "checks"),
+        *("workings", "figures"),
         *("catching_up", "verification", "__init__"),
     ),
 }

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 
 from lab.spark import SparkSession, in_memory
 from lab.verify.parity import AclRow, ConfigRow, GroupRow, TopicRow
+from lab.verify.skipping import with_skipped
 
 SYNC_COLUMNS: Final = (
     "case int, topic string, partition int, upstream long, downstream long, position long, written_ms long"
@@ -38,7 +39,10 @@ TOPIC_COLUMNS: Final = (
     " s_partitions int, t_partitions int"
 )
 # What the three functions below add, for a table that is empty because nothing could be in it.
-SYNC_ADDED: Final = "outdated boolean, s_id string, t_id string, t_start long, t_end long"
+SYNC_ADDED: Final = (
+    "outdated boolean, s_id string, t_id string, t_start long, t_end long,"
+    " prev_upstream long, prev_downstream long, skipped long, in_ledger long, holes boolean"
+)
 CHECKPOINT_ADDED: Final = "prev_upstream long, prev_downstream long"
 GROUP_ADDED: Final = (
     "upstream long, downstream long, written_ms long, furthest long, due long, s_top long, t_end long,"
@@ -72,9 +76,10 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
     s_id t_id       null where no record stands any more, or where its place is not known because the
                     same id stands more than twice in the topic
     t_start t_end   of the target partition
+    and what lab.verify.skipping adds
     """
     limits = partitions.select("case", "partition", "t_start", "t_end")
-    syncs = _with_outdated(syncs)
+    syncs = with_skipped(_with_outdated(syncs), records, partitions)
     standing = in_memory(_standing(syncs, records))
     for side, end in _ENDS.items():
         ids = standing.where(f.col("side") == side).select(

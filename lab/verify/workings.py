@@ -23,6 +23,7 @@ from lab.verify.checks.acls import SameAcls
 from lab.verify.checks.checkpoints import MonotonicCheckpoints
 from lab.verify.checks.coverage import CheckpointCoverage
 from lab.verify.checks.group_offsets import SyncedGroupOffsets
+from lab.verify.checks.skipped import NothingSkipped
 from lab.verify.checks.sync_pairs import TrueSyncPairs
 from lab.verify.checks.tightness import TightTranslation
 from lab.verify.checks.topic_configs import SameTopicConfigs
@@ -33,6 +34,7 @@ from lab.wait import TimedOut, wait_until
 
 T = TypeVar("T")
 ASK_AGAIN_S: Final = 3.0
+_TRANSACTIONS: Final = "__transaction_state"  # a cluster makes it for its first transaction
 _PATIENCE_S: Final = 5.0  # beyond three intervals of syncing, for a slow machine
 
 
@@ -48,6 +50,9 @@ class Workings:
     acls: list[parity.AclRow] | None
     topics: list[parity.TopicRow] | None
     has_acls: bool  # False: the source is known to have no authorizer, and so none
+    transactions: (
+        bool  # whether a producer of the source cluster ever had a transaction, as far as is visible
+    )
 
     @property
     def due_ms(self) -> int:
@@ -73,12 +78,20 @@ def read(flow: Flow) -> Workings:
             lambda: parity.topic_rows(connector, flow.source.topics(), flow.target.topics(), kafka_4=kafka_4)
         ),
         has_acls=acls is None or acls[1],
+        transactions=flow.source.has_topic(_TRANSACTIONS),
     )
 
 
 # Those over the tables, in the order in which they are shown.
 CHECKS: Final[tuple[type[Check], ...]] = (
-    *(TrueSyncPairs, SafeTranslation, TightTranslation, MonotonicCheckpoints, CheckpointCoverage),
+    *(
+        TrueSyncPairs,
+        NothingSkipped,
+        SafeTranslation,
+        TightTranslation,
+        MonotonicCheckpoints,
+        CheckpointCoverage,
+    ),
     *(SyncedGroupOffsets, SameTopicConfigs, SameAcls, SameTopics),
 )
 
@@ -89,6 +102,11 @@ def checks(workings: Workings) -> tuple[Check, ...]:
     config, given = flow.connector.config, flow.emits_checkpoints
     return (
         TrueSyncPairs(applies=flow.emits_syncs),
+        NothingSkipped(
+            applies=flow.emits_syncs,
+            counts_records=not flow.writes_transactions and not flow.others,
+            transactions=workings.transactions,
+        ),
         SafeTranslation(applies=given),
         TightTranslation(applies=given, offset_lag_max=int(config.get("offset.lag.max", "100"))),
         MonotonicCheckpoints(applies=given, has_groups=workings.groups != []),

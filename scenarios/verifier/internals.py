@@ -20,6 +20,7 @@ from lab.verify.checks.acls import SameAcls
 from lab.verify.checks.checkpoints import MonotonicCheckpoints
 from lab.verify.checks.coverage import CheckpointCoverage
 from lab.verify.checks.group_offsets import SyncedGroupOffsets
+from lab.verify.checks.skipped import NothingSkipped
 from lab.verify.checks.sync_pairs import TrueSyncPairs
 from lab.verify.checks.tightness import TightTranslation
 from lab.verify.checks.topic_configs import SameTopicConfigs
@@ -44,7 +45,7 @@ LAG_MAX: Final = 5
 REMOTE: Final = "source.orders"
 HEAD, BEHIND = "head", "behind"
 CHECKS: Final[tuple[Check, ...]] = (
-    *(TrueSyncPairs(), SafeTranslation(), TightTranslation(offset_lag_max=LAG_MAX)),
+    *(TrueSyncPairs(), NothingSkipped(), SafeTranslation(), TightTranslation(offset_lag_max=LAG_MAX)),
     *(MonotonicCheckpoints(), CheckpointCoverage(), SyncedGroupOffsets()),
     *(SameTopicConfigs(), SameAcls(), SameTopics()),
 )
@@ -129,8 +130,23 @@ def clean(seed: int) -> Doings:
                     due_ms=1_000_000,
                 )
             )
+    _trim(doings, _TRIMMED_FROM + 10 + rng.randrange(10), mirrored=range(_TRIMMED_FROM, _TRIMMED_FROM + 40))
     doings.configs, doings.acls, doings.topics = list(_CONFIGS), list(_ACLS), list(_TOPICS)
     return doings
+
+
+_TRIMMED, _TRIMMED_FROM = 2, 2000  # the partition that nobody reads, and its first offset ever
+
+
+def _trim(doings: Doings, start: int, *, mirrored: Sequence[int]) -> list[Sync]:
+    """The last partition: a source without holes that begins at `start`, and what was mirrored, in order."""
+    source = list(range(start, _TRIMMED_FROM + 40))
+    partition = Partition(source, list(enumerate(mirrored)))
+    doings.partitions[_TRIMMED:] = [partition]
+    doings.syncs = [s for s in doings.syncs if s.partition != _TRIMMED]
+    written = [Sync(_TRIMMED, *pair) for pair in dict.fromkeys(_syncs(partition))]
+    doings.syncs += written
+    return written
 
 
 def _partition(rng: random.Random) -> Partition:
@@ -286,6 +302,34 @@ def _(doings: Doings) -> Mapping[str, Any]:
     sync = _late(doings)
     sync.downstream = max(t for t, _ in doings.partitions[0].target if t < sync.downstream)
     return vars(sync)
+
+
+def _but(*skipped: int) -> list[int]:
+    """All offsets that the trimmed partition ever had but some, by their distance from the first."""
+    return [_TRIMMED_FROM + n for n in range(40) if n not in skipped]
+
+
+@_defect("a connector was paused for longer than the source kept its records", "skipped")
+def _(doings: Doings) -> Mapping[str, Any]:
+    _trim(doings, _TRIMMED_FROM + 15, mirrored=_but(10, 11, 12, 13, 14))
+    return {"partition": _TRIMMED, "upstream": _TRIMMED_FROM + 15, "skipped": 5}
+
+
+@_defect("one record was skipped, and its sync came late", "skipped")
+def _(doings: Doings) -> Mapping[str, Any]:
+    at_gap = _TRIMMED_FROM + 12
+    written = _trim(doings, at_gap, mirrored=_but(11))
+    doings.syncs.remove(next(s for s in written if s.upstream == at_gap))
+    after = next(s for s in written if s.upstream > at_gap)
+    return {"partition": _TRIMMED, "upstream": after.upstream, "skipped": 1}
+
+
+@_defect("records were skipped, and after them some repeated", "skipped")
+def _(doings: Doings) -> Mapping[str, Any]:
+    kept = _but(20, 21, 22)
+    again = [_TRIMMED_FROM + n for n in range(25, 40)]
+    _trim(doings, _TRIMMED_FROM + 30, mirrored=[*kept, *again])
+    return {"partition": _TRIMMED, "upstream": _TRIMMED_FROM + 23, "skipped": 3}
 
 
 def _point(doings: Doings, name: str, partition: int, downstream: int) -> Mapping[str, Any]:

@@ -1,0 +1,78 @@
+"""Where MM2 went on later in the source than it had stopped: what two offset syncs say of what lies between.
+
+MM2 writes a sync at each start of a task, at each gap in the source's offsets, and now and then between. From
+one to the next the source goes forward by as many offsets as the target, unless some records were left out.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+from lab.ledger import ACKED
+
+
+def with_skipped(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Each sync with the one before it in its partition, and what MM2 left out between the two. Added:
+
+    prev_upstream prev_downstream   null without one, or where MM2 went back
+    skipped     offsets of the source between the two that never came to the target, and that the source no
+                longer has; null where MM2 went back later to before the second sync, or where nothing between
+                the two is gone from the source: of the records that it has the check `loss` judges each
+    in_ledger   how many of them a ledger knows as acked
+    holes       what the source still has of the partition is not without holes, so that it holds markers of
+                transactions, or is compacted: such offsets were no records
+    """
+    limits = partitions.select(
+        *("case", "partition", "s_start"),
+        (f.col("compacted") | (f.col("s_end") - f.col("s_start") > f.col("s_rows"))).alias("holes"),
+    )
+    pairs = _pairs(syncs).join(f.broadcast(limits), ["case", "partition"], "left")
+    gone = f.col("prev_upstream") < f.col("s_start")
+    pairs = pairs.withColumn("missing", f.when(gone, _distance("upstream") - _distance("downstream")))
+    found = _known(pairs.where(f.col("missing") > 0), records)
+    pairs = pairs.join(f.broadcast(found), ["case", "partition", "position"], "left")
+    left = f.greatest(f.col("upstream") - f.greatest("s_start", "prev_upstream"), f.lit(0))
+    not_there = f.col("missing") - (left - f.coalesce("mirrored", f.lit(0)))
+    skipped = f.when(f.col("missing") > 0, f.greatest(not_there, f.lit(0))).when(gone, f.lit(0))
+    return pairs.withColumns(
+        {"skipped": skipped.cast("long"), "in_ledger": f.coalesce("in_ledger", f.lit(0))}
+    ).drop("s_start", "missing", "mirrored")
+
+
+def _distance(end: str) -> Column:
+    return f.col(end) - f.col(f"prev_{end}")
+
+
+def _pairs(syncs: DataFrame) -> DataFrame:
+    """With the sync before, where both are of one way through source and target that nothing came back to.
+
+    A smaller offset of the target later on is that of another topic: the syncs before are not of this one.
+    """
+    in_order = Window.partitionBy("case", "partition").orderBy("position")
+    later = in_order.rowsBetween(1, Window.unboundedFollowing)
+    before = {end: f.lag(end).over(in_order) for end in ("upstream", "downstream")}
+    forward = (before["upstream"] < f.col("upstream")) & (before["downstream"] < f.col("downstream"))
+    back = (f.min("upstream").over(later) < f.col("upstream")) | (
+        f.min("downstream").over(later) <= f.col("downstream")
+    )
+    stands = forward & ~f.coalesce(back, f.lit(False))
+    return syncs.withColumns({f"prev_{end}": f.when(stands, value) for end, value in before.items()})
+
+
+def _known(pairs: DataFrame, records: DataFrame) -> DataFrame:
+    """Of the records between two syncs: how many the source has that were mirrored, and how many it had, by a
+    ledger, that were not.
+    """
+    between = (f.col("at") >= f.col("prev_upstream")) & (f.col("at") < f.col("upstream"))
+    there, mirrored = f.col("s_count") > 0, f.col("t_count") > 0
+    acked = (f.col("l_outcome") == ACKED) & f.coalesce("l_committed", f.lit(False))
+    at = f.coalesce("s_first", "l_offset")
+    placed = records.where((there & mirrored) | (~there & ~mirrored & acked)).select(
+        *("case", "partition", at.alias("at"), (there & mirrored).alias("mirrored"))
+    )
+    asked = pairs.select("case", "partition", "position", "prev_upstream", "upstream")
+    return (
+        placed.join(f.broadcast(asked), ["case", "partition"])
+        .where(between)
+        .groupBy("case", "partition", "position")
+        .agg(f.count_if("mirrored").alias("mirrored"), f.count_if(~f.col("mirrored")).alias("in_ledger"))
+    )
