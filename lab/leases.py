@@ -41,6 +41,11 @@ def faults_folder(name: str) -> Path:
     return env_file(name).parent / "faults"
 
 
+def seen_file(name: str, between: tuple[str, str], topic: str) -> Path:
+    """What the verdicts on a topic of a lab saw besides its records."""
+    return env_file(name).parent / "seen" / "-".join(between) / f"{topic}.json"
+
+
 def leased(name: str) -> dict[str, str] | None:
     """A lab's lease, or None when there is no such lab."""
     try:

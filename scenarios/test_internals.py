@@ -27,7 +27,16 @@ from lab.verify.checks.topic_set import SameTopics
 from lab.verify.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
 from lab.verify.flow import Flow
 from lab.verify.internals import rows_table
-from lab.verify.parity import AclRow, ConfigRow, Rule, TopicRow, acl_rows, config_rows, topic_rows
+from lab.verify.parity import (
+    AclRow,
+    ConfigRow,
+    Rule,
+    TopicRow,
+    acl_rows,
+    config_rows,
+    own_configs,
+    topic_rows,
+)
 from lab.verify.verdict import Outcome, Verdict
 from lab.verify.workings import checks, read, tables
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
@@ -357,7 +366,7 @@ def test_a_targets_own_config_is_reset_and_an_excluded_one_is_left_alone(
 ) -> None:
     """MM2 resets what the target alone has set: the source's default wins, as a reset."""
     remote = source_connector.remote_topic(ORDERS)
-    before = lab.target.topic_configs([remote])
+    before = {remote: own_configs(lab.target.topic_configs([remote])[remote])}
     lab.target.set_topic_config(remote, **{"max.message.bytes": "1500000"})
     # second, so that a sync which copies it comes after the other
     lab.source.set_topic_config(ORDERS, **{"segment.ms": "5000000", "min.insync.replicas": "2"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lab import leases
 from lab.errors import BadInput, nearest
 from lab.harness.parts import Parts
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
@@ -54,6 +55,7 @@ class Flows:
             },
             options={alias: self._options(alias, listener) for alias, listener in doors.items()},
             folder=self._folder,
+            seen=leases.seen_file(lab.name, between, topic),
             kafka_4=lab.kafka_4,
             writes_transactions=lab.writes_transactions(connector),
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lab.kafka import Cluster
 from lab.mm2 import Connector
@@ -29,6 +30,7 @@ class Flow:
         default_factory=dict, repr=False
     )  # of Spark's Kafka source
     folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
+    seen: Path | None = None  # the file for what verdicts see besides records; None: nothing is kept
     kafka_4: bool = False  # the worker's version: what counts as internal
     writes_transactions: bool = False  # MM2 itself: their markers take offsets on the target
 

@@ -25,18 +25,20 @@ CHECKPOINT_COLUMNS: Final = (
 )
 GROUP_COLUMNS: Final = (
     "case int, group string, topic string, partition int, s_committed long, t_committed long,"
-    " t_before long, t_state string, synced boolean, due_ms long"
+    " t_before long, t_state string, synced boolean, due_ms long, fresh_ms long, s_owed long,"
+    " settled boolean, known boolean, rested boolean"
 )
 CONFIG_COLUMNS: Final = (
-    "case int, topic string, key string, rule string, expected string, found string, judged boolean"
+    "case int, topic string, key string, rule string, expected string, found string, judged boolean,"
+    " due boolean"
 )
 ACL_COLUMNS: Final = (
     "case int, topic string, pattern string, principal string, host string, operation string,"
-    " permission string, expected boolean, found boolean, before boolean"
+    " permission string, expected boolean, found boolean, before boolean, due boolean"
 )
 TOPIC_COLUMNS: Final = (
     "case int, topic string, remote string, selected boolean, internal boolean,"
-    " s_partitions int, t_partitions int"
+    " s_partitions int, t_partitions int, due boolean"
 )
 # What the three functions below add, for a table that is empty because nothing could be in it.
 SYNC_ADDED: Final = (
@@ -46,7 +48,7 @@ SYNC_ADDED: Final = (
 CHECKPOINT_ADDED: Final = "prev_upstream long, prev_downstream long"
 GROUP_ADDED: Final = (
     "upstream long, downstream long, written_ms long, furthest long, due long, s_top long, t_end long,"
-    " skipped long, first_skipped long, redelivered long"
+    " skipped long, first_skipped long, redelivered long, again long"
 )
 _COLUMNS: Final = {
     GroupRow: GROUP_COLUMNS,
@@ -155,6 +157,7 @@ def groups_table(
     skipped first_skipped            records that the group has not read on the source and would not read
                                      on the target, and the smallest source offset of them
     redelivered                      records on the target that it would read again
+    again                            of them those that it had read when the checkpoint was written
     """
     latest = checkpoints.groupBy(*_GROUP).agg(
         f.max_by(f.struct("upstream", "downstream", "written_ms"), "position").alias("latest"),
@@ -176,7 +179,18 @@ def groups_table(
         .join(partitions.select("case", "partition", "t_end"), ["case", "partition"], "left")
     )
     misplaced = _misplaced(places, records)
-    return places.join(misplaced, list(_GROUP), "left").fillna(0, ["skipped", "redelivered"])
+    return places.join(misplaced, list(_GROUP), "left").fillna(0, ["skipped", "redelivered", "again"])
+
+
+def without_read_on(groups: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """Without `t_before` where what the group has now is no checkpoint's: so somebody else has set it.
+
+    Of an offset that is a checkpoint's MM2 has to be able to say why it is less than what was there.
+    """
+    made = checkpoints.select(*_GROUP, f.col("downstream").alias("t_committed"), f.lit(True).alias("made"))
+    joined = groups.join(made.distinct(), [*_GROUP, "t_committed"], "left")
+    kept = joined.withColumn("t_before", f.when(f.col("made"), f.col("t_before")))
+    return kept.select(*groups.columns)
 
 
 def reached() -> Column:
@@ -207,5 +221,8 @@ def _misplaced(places: DataFrame, records: DataFrame) -> DataFrame:
             f.count_if(skipped).alias("skipped"),
             f.min(f.when(skipped, f.col("s_last"))).alias("first_skipped"),
             f.coalesce(f.sum(f.when(again, copies)), f.lit(0)).alias("redelivered"),
+            f.coalesce(f.sum(f.when(again & (f.col("s_last") < f.col("upstream")), copies)), f.lit(0)).alias(
+                "again"
+            ),
         )
     )

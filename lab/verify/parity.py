@@ -40,6 +40,7 @@ class TopicRow:
     internal: bool
     s_partitions: int
     t_partitions: int | None  # None: the target has no such topic
+    due: bool = True  # False: what is wrong may be put right by MM2's next round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class ConfigRow:
     expected: str | None
     found: str | None
     judged: bool  # False: untouched, and nobody looked before
+    due: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,7 @@ class AclRow:
     expected: bool
     found: bool
     before: bool | None = None
+    due: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,10 @@ class GroupRow:
 
     `due_ms`: checkpoints written before it must have been synced by now.
     `t_before` is None when nobody looked; give it only if no member read on the target since.
+    `fresh_ms`: a checkpoint that was written since is as new as MM2 has to make them.
+    `s_owed` is what it had committed when the last checkpoint that is owed was due; -1 when nobody looked.
+    `settled`, `known`, `rested`: it has stood at `s_committed`, has committed anything at all, and has stood
+    at `t_committed` without members, for as long as MM2 may take to do something about it.
     """
 
     group: str
@@ -82,6 +89,11 @@ class GroupRow:
     t_state: str
     synced: bool
     due_ms: int
+    fresh_ms: int = 0
+    s_owed: int = -1
+    settled: bool = True
+    known: bool = True
+    rested: bool = True
 
 
 def topic_rows(
@@ -104,15 +116,19 @@ def topic_rows(
 
 
 def config_rows(
-    connector: Connector, source: Configs, target: Configs, before: Configs | None = None
+    connector: Connector,
+    source: Configs,
+    target: Configs,
+    before: Mapping[str, Mapping[str, str | None]] | None = None,
 ) -> list[ConfigRow]:
     """One row per config key of the source's topics; those that are not on the target are left out.
 
+    `before` has what the topics of the target had set themselves, by topic and key.
     What the source's broker sets for all its topics is MM2's to ignore or to copy, by version: no row.
     """
     return [
         _config_row(
-            connector, topic, key, config, target[remote], None if before is None else before.get(remote, {})
+            connector, topic, key, config, target[remote], None if before is None else before.get(remote)
         )
         for topic, configs in source.items()
         for remote in (connector.remote_topic(topic),)
@@ -128,15 +144,18 @@ def _config_row(
     key: str,
     config: TopicConfig,
     target: Mapping[str, TopicConfig],
-    before: Mapping[str, TopicConfig] | None,
+    before: Mapping[str, str | None] | None,
 ) -> ConfigRow:
     row = ConfigRow(
         topic=topic, key=key, rule=Rule.RESET, expected=None, found=_own(target, key), judged=True
     )
+    reset = config.default and connector.config.get("use.defaults.from", "target") == "target"
     if listed(connector.excluded("config.properties", _CONFIGS_EXCLUDED), key):
-        expected = None if before is None else _own(before, key)
+        # Whatever else stands there now, somebody else has set.
+        by_mm2 = row.found == (None if reset else config.value)
+        expected = None if before is None else before.get(key) if by_mm2 else row.found
         return replace(row, rule=Rule.UNTOUCHED, expected=expected, judged=before is not None)
-    if config.default and connector.config.get("use.defaults.from", "target") == "target":
+    if reset:
         return row
     found = target[key].value if key in target else None
     return replace(row, rule=Rule.COPIED, expected=config.value, found=found)
@@ -144,6 +163,11 @@ def _config_row(
 
 def _own(configs: Mapping[str, TopicConfig], key: str) -> str | None:
     return configs[key].value if key in configs and configs[key].own else None
+
+
+def own_configs(configs: Mapping[str, TopicConfig]) -> dict[str, str | None]:
+    """What a topic has set itself."""
+    return {key: config.value for key, config in configs.items() if config.own}
 
 
 def acl_rows(
@@ -154,7 +178,14 @@ def acl_rows(
     *,
     kafka_4: bool = False,
 ) -> list[AclRow]:
-    """What must be there, and whatever else the target has for names that the connector gives."""
+    """What must be there, and whatever else the target has for names that the connector gives.
+
+    Of the latter only what the source has as well can be MM2's work; of the rest `before` stays None.
+    """
+    source = list(source)
+    at_source = {
+        replace(acl, name=connector.remote_topic(acl.name)) for acl in source if acl.resource == "topic"
+    }
     expected = {
         copied
         for acl in source
@@ -177,7 +208,7 @@ def acl_rows(
             permission=acl.permission,
             expected=acl in expected,
             found=acl in found,
-            before=None if earlier is None else acl in earlier,
+            before=None if earlier is None or acl not in expected | at_source | earlier else acl in earlier,
         )
         for acl in sorted(expected | found)
     ]
@@ -201,10 +232,11 @@ def group_rows(
     t_states: Mapping[str, str],
     *,
     due_ms: int,
-    before: Mapping[str, Committed] | None = None,
+    before: Mapping[str, Mapping[int, int]] | None = None,
 ) -> list[GroupRow]:
     """One row per group and partition that it has committed on the source, for one source topic.
 
+    `before` has what groups without members had committed on the target, by group and partition.
     `connector` is the checkpoint connector; its groups are left out that it does not select.
     """
     remote = connector.remote_topic(topic)
@@ -216,7 +248,7 @@ def group_rows(
             partition=partition,
             s_committed=committed.offset,
             t_committed=_offset(target, group, remote, partition),
-            t_before=None if before is None else _offset(before, group, remote, partition),
+            t_before=None if before is None or group not in before else before[group].get(partition, -1),
             t_state=t_states.get(group, ABSENT),
             synced=synced,
             due_ms=due_ms,

@@ -1,21 +1,17 @@
-"""What MM2 did for one topic besides mirroring its records: read from both clusters, as tables and checks.
+"""What MM2 did for one topic besides mirroring its records, as tables and checks.
 
-`read` comes before the ends of the mirrored topics are named, `tables` after their records have become
-evidence. What a cluster refuses to tell is left out, and its checks then say UNKNOWN.
+The tables are made of what lab.verify.mm2_state read, once the records have become evidence.
 """
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from lab import offsets
-from lab.kafka import Cluster, ClusterError, Offsets
-from lab.mm2 import Connector
+from lab.kafka import Cluster, Offsets
 from lab.spark import SparkSession, in_memory, topic_frame
 from lab.verify import internals, parity
 from lab.verify.checks import Check
@@ -30,57 +26,9 @@ from lab.verify.checks.topic_configs import SameTopicConfigs
 from lab.verify.checks.topic_set import SameTopics
 from lab.verify.checks.translation import SafeTranslation
 from lab.verify.flow import Flow
-from lab.wait import TimedOut, wait_until
+from lab.verify.mm2_state import Workings, read
 
-T = TypeVar("T")
-ASK_AGAIN_S: Final = 3.0
-_TRANSACTIONS: Final = "__transaction_state"  # a cluster makes it for its first transaction
-_PATIENCE_S: Final = 5.0  # beyond three intervals of syncing, for a slow machine
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workings:
-    """What the clients read at one moment; None is what a cluster would not tell."""
-
-    flow: Flow
-    syncs: Mapping[int, Offsets]
-    checkpoints: Mapping[int, Offsets]
-    groups: list[parity.GroupRow] | None
-    configs: list[parity.ConfigRow] | None
-    acls: list[parity.AclRow] | None
-    topics: list[parity.TopicRow] | None
-    has_acls: bool  # False: the source is known to have no authorizer, and so none
-    transactions: (
-        bool  # whether a producer of the source cluster ever had a transaction, as far as is visible
-    )
-
-    @property
-    def due_ms(self) -> int:
-        """Checkpoints written before it must have been synced to the target's groups."""
-        return min((group.due_ms for group in self.groups or ()), default=0)
-
-
-def read(flow: Flow) -> Workings:
-    """Name the ends of MM2's topics, then read what the clients can: groups, configs, ACLs, topics."""
-    connector, kafka_4 = flow.connector, flow.kafka_4
-    syncs = _ends(flow.syncs_at, connector.offset_syncs_topic) if flow.emits_syncs else {}
-    checkpointer = flow.checkpointer if flow.emits_checkpoints else None
-    checkpoints = _ends(flow.target, checkpointer.checkpoints_topic) if checkpointer else {}
-    acls = _or_none(lambda: _acls(flow))
-    return Workings(
-        flow=flow,
-        syncs=syncs,
-        checkpoints=checkpoints,
-        groups=_or_none(lambda: _groups(flow, checkpointer)) if checkpointer else [],
-        configs=_or_none(lambda: _configs(flow)),
-        acls=None if acls is None else acls[0],
-        topics=_or_none(
-            lambda: parity.topic_rows(connector, flow.source.topics(), flow.target.topics(), kafka_4=kafka_4)
-        ),
-        has_acls=acls is None or acls[1],
-        transactions=flow.source.has_topic(_TRANSACTIONS),
-    )
-
+__all__ = ["CHECKS", "Workings", "checks", "read", "tables"]
 
 # Those over the tables, in the order in which they are shown.
 CHECKS: Final[tuple[type[Check], ...]] = (
@@ -98,8 +46,13 @@ CHECKS: Final[tuple[type[Check], ...]] = (
 
 def checks(workings: Workings) -> tuple[Check, ...]:
     """All of CHECKS, knowing what the connectors were asked to do."""
-    flow = workings.flow
+    flow, later = workings.flow, workings.later
     config, given = flow.connector.config, flow.emits_checkpoints
+    lag_max = int(config.get("offset.lag.max", "100"))
+
+    def when(check: type[Check]) -> str:
+        return later.get(check.name, "is not due yet")
+
     return (
         TrueSyncPairs(applies=flow.emits_syncs),
         NothingSkipped(
@@ -108,13 +61,18 @@ def checks(workings: Workings) -> tuple[Check, ...]:
             transactions=workings.transactions,
         ),
         SafeTranslation(applies=given),
-        TightTranslation(applies=given, offset_lag_max=int(config.get("offset.lag.max", "100"))),
+        TightTranslation(applies=given, offset_lag_max=lag_max, later=when(TightTranslation)),
         MonotonicCheckpoints(applies=given, has_groups=workings.groups != []),
-        CheckpointCoverage(applies=given),
-        SyncedGroupOffsets(),
-        SameTopicConfigs(applies=config.get("sync.topic.configs.enabled") != "false"),
-        SameAcls(applies=config.get("sync.topic.acls.enabled") != "false" and workings.has_acls),
-        SameTopics(),
+        CheckpointCoverage(applies=given, offset_lag_max=lag_max, later=when(CheckpointCoverage)),
+        SyncedGroupOffsets(later=when(SyncedGroupOffsets)),
+        SameTopicConfigs(
+            applies=config.get("sync.topic.configs.enabled") != "false", later=when(SameTopicConfigs)
+        ),
+        SameAcls(
+            applies=config.get("sync.topic.acls.enabled") != "false" and workings.has_acls,
+            later=when(SameAcls),
+        ),
+        SameTopics(later=when(SameTopics)),
     )
 
 
@@ -172,9 +130,11 @@ def _groups_table(
     if not workings.flow.emits_checkpoints:
         return _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
     found = read_checkpoints()
+    checkpoints = _empty(spark, internals.CHECKPOINT_COLUMNS) if found is None else found
+    groups = internals.rows_table(spark, parity.GroupRow, workings.groups)
     return internals.groups_table(
-        internals.rows_table(spark, parity.GroupRow, workings.groups),
-        _empty(spark, internals.CHECKPOINT_COLUMNS) if found is None else found,
+        internals.without_read_on(groups, checkpoints),
+        checkpoints,
         evidence["records"],
         evidence["partitions"],
     )
@@ -184,50 +144,6 @@ def _rows_table(
     spark: SparkSession, kind: type[internals.Row], rows: Sequence[internals.Row] | None
 ) -> DataFrame | None:
     return None if rows is None else internals.rows_table(spark, kind, rows)
-
-
-def _groups(flow: Flow, checkpointer: Connector) -> list[parity.GroupRow]:
-    names = [g for g in flow.source.group_states() if checkpointer.takes_group(g)]
-    interval_s = float(checkpointer.config.get("sync.group.offsets.interval.seconds", "60"))
-    due_ms = int((time.time() - 3 * interval_s - _PATIENCE_S) * 1000)
-    states = flow.target.group_states()
-    return parity.group_rows(
-        checkpointer,
-        flow.topic,
-        {group: flow.source.group_offsets(group) for group in names},
-        {group: flow.target.group_offsets(group) for group in names if group in states},
-        states,
-        due_ms=due_ms,
-    )
-
-
-def _configs(flow: Flow) -> list[parity.ConfigRow]:
-    remote = flow.connector.remote_topic(flow.topic)
-    there = [remote] if flow.target.has_topic(remote) else []
-    return parity.config_rows(
-        flow.connector, flow.source.topic_configs([flow.topic]), flow.target.topic_configs(there)
-    )
-
-
-def _acls(flow: Flow) -> tuple[list[parity.AclRow], bool]:
-    """The rows, and whether the source has an authorizer at all."""
-    given = flow.source.acls()
-    there = flow.target.acls() or []
-    return parity.acl_rows(flow.connector, given or [], there, kafka_4=flow.kafka_4), given is not None
-
-
-def _ends(cluster: Cluster, topic: str) -> Mapping[int, Offsets]:
-    """Nothing when the topic is empty, or not there, as before MM2's first record of the kind."""
-    ends = cluster.offsets(topic) if cluster.has_topic(topic) else {}
-    return ends if any(place.count for place in ends.values()) else {}
-
-
-def _or_none(ask: Callable[[], T]) -> T | None:
-    """Asked again for a moment: while topics come and go, some have no leader yet."""
-    try:
-        return wait_until(ask, timeout_s=ASK_AGAIN_S, what="an answer", transient=(ClusterError,))
-    except TimedOut:
-        return None
 
 
 def _frame(

@@ -128,6 +128,7 @@ def clean(seed: int) -> Doings:
                     t_state="empty",
                     synced=True,
                     due_ms=1_000_000,
+                    s_owed=last,
                 )
             )
     _trim(doings, _TRIMMED_FROM + 10 + rng.randrange(10), mirrored=range(_TRIMMED_FROM, _TRIMMED_FROM + 40))
@@ -444,6 +445,19 @@ def _(doings: Doings) -> Mapping[str, Any]:
     place = doings.group(HEAD, 1)
     doings.groups.append(replace(place, group="new", t_committed=-1, t_before=None, t_state="absent"))
     return {"group": "new", "partition": 1}
+
+
+@_defect("a group behind moved on to near the head, and its checkpoint did not", "coverage")
+def _(doings: Doings) -> Mapping[str, Any]:
+    partition, first = doings.partitions[0], doings.of(BEHIND, 0)[0]
+    doings.forget(BEHIND, 0)
+    first.downstream, first.upstream = partition.target[2]
+    doings.checkpoints.append(first)
+    committed = partition.source[-2]
+    doings.change(
+        BEHIND, 0, s_committed=committed, s_owed=committed, t_committed=first.downstream, t_before=None
+    )
+    return {"group": BEHIND, "partition": 0, "s_committed": committed, "downstream": first.downstream}
 
 
 @_defect("a synced offset is one behind", "group_offsets")

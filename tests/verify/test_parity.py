@@ -125,6 +125,23 @@ def test_own_configs_are_copied_defaults_reset_and_excluded_ones_left_alone() ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ("2", "1"),  # what the source has: MM2 has copied it
+        ("3", "3"),  # neither: somebody else has set it
+        ("1", "1"),
+    ],
+)
+def test_an_excluded_config_is_wrong_when_it_became_what_mm2_would_make_of_it(
+    found: str, expected: str
+) -> None:
+    target = {"min.insync.replicas": TopicConfig(value=found, origin=OWN)}
+
+    rows = _configs({}, target, {"min.insync.replicas": "1"})
+    assert ("min.insync.replicas", Rule.UNTOUCHED, expected, found, True) in rows  # type: ignore[operator]
+
+
 def test_an_excluded_config_is_not_judged_when_nobody_looked_before() -> None:
     assert _configs({"config.properties.exclude": ".*"}, {}) == [
         ("retention.ms", Rule.UNTOUCHED, None, None, False),
@@ -196,6 +213,25 @@ def test_what_the_target_has_besides_is_shown_with_what_was_before() -> None:
 
 
 @pytest.mark.parametrize(
+    ("at_source", "before"),
+    [
+        ([acl("read"), acl("write")], False),  # MM2 may have copied the right to write
+        ([acl("read")], None),  # nothing that MM2 could have made it of
+    ],
+)
+def test_an_acl_too_many_is_mm2s_only_where_the_source_has_it(
+    at_source: list[Acl], before: bool | None
+) -> None:
+    found = [acl("read", name="source.orders"), acl("write", name="source.orders")]
+    rows = acl_rows(connector(), at_source, found, before=[acl("read", name="source.orders")])
+
+    assert [(r.operation, r.expected, r.before) for r in rows] == [
+        ("read", True, True),
+        ("write", False, before),
+    ]
+
+
+@pytest.mark.parametrize(
     ("group", "config", "synced"),
     [
         ("billing", {}, True),
@@ -224,4 +260,21 @@ def test_a_groups_rows_are_its_partitions_of_the_topic_on_both_sides() -> None:
     assert rows == [
         GroupRow(group="billing", t_committed=9, t_state="stable", synced=True, **shared),  # type: ignore[arg-type]
         GroupRow(group="new", t_committed=-1, t_state="absent", synced=True, **shared),  # type: ignore[arg-type]
+    ]
+
+
+def test_what_a_group_had_before_is_known_of_groups_that_had_no_members() -> None:
+    at = {
+        ("orders", 0): GroupOffset(offset=10, metadata=""),
+        ("orders", 1): GroupOffset(offset=8, metadata=""),
+    }
+    rows = group_rows(
+        connector(CHECKPOINT), "orders", {"a": at, "b": at}, {}, {}, due_ms=5, before={"a": {0: 7}}
+    )
+
+    assert [(r.group, r.partition, r.t_before) for r in rows] == [
+        ("a", 0, 7),
+        ("a", 1, -1),
+        ("b", 0, None),
+        ("b", 1, None),
     ]

@@ -1,13 +1,17 @@
 """What is read of MM2's doings when a cluster tells all, tells nothing, or was asked for nothing."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lab.kafka import Acl, Cluster, ClusterError, GroupOffset, Offsets, Topic, TopicConfig
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
-from lab.verify import workings
+from lab.verify import mm2_state
 from lab.verify.flow import Flow
+from lab.verify.parity import Rule
 from lab.verify.workings import checks, read
 
 
@@ -27,6 +31,9 @@ class Told(Cluster):
 
     def offsets(self, topic: str) -> dict[int, Offsets]:
         return {0: Offsets(start=0, end=self._topics[topic])}
+
+    def topic_id(self, topic: str) -> str:
+        return f"{self.alias} {topic}"
 
     def topics(self, **_: object) -> list[Topic]:
         self._answer("topics")
@@ -50,7 +57,7 @@ class Told(Cluster):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workings, "ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr(mm2_state, "ASK_AGAIN_S", 0.01)
 
 
 SYNCS, CHECKPOINTS = "mm2-offset-syncs.target.internal", "source.checkpoints.internal"
@@ -134,3 +141,48 @@ def test_a_source_without_an_authorizer_has_no_acls_to_copy(monkeypatch: pytest.
 
     assert (found.acls, found.has_acls) == ([], False)
     assert not {check.name: getattr(check, "applies", True) for check in checks(found)}["acls"]
+
+
+def test_the_next_verdict_knows_what_this_one_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = replace(flow(), seen=tmp_path / "seen" / "orders.json")
+    at_source = {"min.insync.replicas": TopicConfig(value="2", origin="dynamic_topic_config")}
+    monkeypatch.setattr(asked.source, "topic_configs", lambda _: {"orders": at_source})
+    first = read(asked)
+    monkeypatch.setattr(asked.target, "topic_configs", lambda _: {"source.orders": at_source})
+    second = read(asked)
+
+    (before,), (after,) = first.configs or [], second.configs or []
+    assert (before.rule, before.judged) == (Rule.UNTOUCHED, False), "nobody had looked"
+    assert (after.expected, after.found, after.judged) == (None, "2", True)
+    assert [group.t_before for group in first.groups or ()] == [None]
+    assert [group.t_before for group in second.groups or ()] == [-1]
+
+
+def test_what_is_not_there_yet_is_not_due_and_later_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = replace(flow(), seen=tmp_path / "orders.json")
+    known = asked.source.topics()
+    new = Topic(name="new", partitions=1, replicas=1, offsets={})
+    monkeypatch.setattr(asked.source, "topics", lambda **_: [*known, new])
+    now = [1_000_000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    due = []
+    for now[0] in (1_000_000.0, 1_000_600.0, 1_000_610.0):
+        found = read(asked)
+        due.append([row.due for row in found.topics or () if row.topic == "new"])
+
+    assert due == [[False], [False], [True]]
+    assert found.later.get("topic_set") is None
+
+
+def test_a_short_interval_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A config that MM2 copies at its next round, within seconds."""
+    asked = flow({"sync.topic.configs.interval.seconds": "1"})
+    own = {"retention.ms": TopicConfig(value="2", origin="dynamic_topic_config")}
+    looks = iter([{"source.orders": {}}, {"source.orders": own}])
+    monkeypatch.setattr(asked.source, "topic_configs", lambda _: {"orders": own})
+    monkeypatch.setattr(asked.target, "topic_configs", lambda _: next(looks))
+
+    (row,) = read(asked).configs or []
+    assert (row.found, row.due) == ("2", True)

@@ -22,11 +22,13 @@ class SameAcls:
     )
 
     applies: bool = True  # False: sync.topic.acls.enabled is false, or the source has no authorizer
+    later: str = "is not due yet"  # when what MM2 may still add will be judged
 
     def counts(self) -> dict[str, Column]:
         return {
             "expected": count_where(f.col("expected")),
-            "missing": count_where(self._missing()),
+            "missing": count_where(self._missing() & f.col("due")),
+            "not_due": count_where(self._missing() & ~f.col("due")),
             "added": count_where(self._added()),
             "others": count_where(~f.col("expected") & f.col("found") & ~self._added()),
         }
@@ -42,6 +44,11 @@ class SameAcls:
             return Outcome.FAIL, (
                 f"of {counts['expected']:,} ACLs that MM2 copies {counts['missing']:,} are missing, and "
                 f"{counts['added']:,} were added that it must not copy{others}"
+            )
+        if counts["not_due"]:
+            return Outcome.UNKNOWN, (
+                f"{counts['not_due']:,} of {counts['expected']:,} ACLs that MM2 copies are not on the target"
+                f", since when is not known: {self.later}{others}"
             )
         if not counts["expected"]:
             return Outcome.NOT_APPLICABLE, f"the source has no ACL that MM2 would copy{others}"

@@ -23,12 +23,15 @@ class SyncedGroupOffsets:
         *("partition", "group", "t_state", "due", "downstream", "t_committed", "t_before"),
     )
 
+    later: str = "is not due yet"  # when what MM2 may still write will be judged
+
     def counts(self) -> dict[str, Column]:
         return {
             "synced": count_where(f.col("synced")),
             "judged": count_where(self._judged()),
             "busy": count_where(f.col("synced") & ~self._idle()),
-            "behind": count_where(self._behind()),
+            "behind": count_where(self._behind() & f.col("rested")),
+            "not_due": count_where(self._behind() & ~f.col("rested")),
             "ahead": count_where(self._ahead()),
             "moved_back": count_where(self._moved_back()),
             "beyond_the_end": count_where(self._beyond()),
@@ -44,8 +47,17 @@ class SyncedGroupOffsets:
         if any(counts[kind] for kind in wrong):
             found = ", ".join(f"{counts[kind]:,} {kind.replace('_', ' ')}" for kind in wrong if counts[kind])
             return Outcome.FAIL, f"offsets that groups have on the target are not their checkpoints': {found}"
+        if counts["not_due"]:
+            return Outcome.UNKNOWN, (
+                f"{counts['not_due']:,} of {counts['synced']:,} group partitions are behind their checkpoints"
+                f", since when is not known: {self.later}"
+            )
         if not counts["judged"]:
-            why = f"{counts['busy']:,} have members" if counts["busy"] else "no checkpoint is due"
+            why = (
+                f"{counts['busy']:,} have members"
+                if counts["busy"]
+                else f"no checkpoint is due; {self.later}"
+            )
             return Outcome.UNKNOWN, f"of {counts['synced']:,} group partitions none can be judged: {why}"
         return Outcome.PASS, f"{counts['judged']:,} group partitions stand at their checkpoints or later"
 
@@ -54,7 +66,8 @@ class SyncedGroupOffsets:
         return f.col("t_state").isin(*WITHOUT_MEMBERS)
 
     def _judged(self) -> Column:
-        return f.col("synced") & self._idle() & f.col("due").isNotNull()
+        reached = f.col("t_committed") >= f.col("downstream")  # whether it was due or not
+        return f.col("synced") & self._idle() & (f.col("due").isNotNull() | f.coalesce(reached, f.lit(False)))
 
     def _behind(self) -> Column:
         return self._judged() & (f.col("t_committed") < f.col("due"))

@@ -37,3 +37,14 @@ def test_acls_are_those_that_mm2_copies(counts: dict[str, int], outcome: Outcome
 
 def test_the_question_does_not_arise_when_nothing_was_asked_of_mm2() -> None:
     assert SameAcls(applies=False).judge(NONE)[0] is Outcome.NOT_APPLICABLE
+
+
+def test_an_acl_that_is_new_is_not_due() -> None:
+    later = "will be judged after 12:10:10 UTC (sync.topic.acls.interval.seconds is 600)"
+    check = SameAcls(later=later)
+
+    assert check.judge({**NONE, "expected": 3, "not_due": 1}) == (
+        Outcome.UNKNOWN,
+        f"1 of 3 ACLs that MM2 copies are not on the target, since when is not known: {later}",
+    )
+    assert check.judge({**NONE, "expected": 3, "not_due": 1, "added": 1})[0] is Outcome.FAIL

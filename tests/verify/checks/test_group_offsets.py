@@ -12,7 +12,16 @@ NONE = dict.fromkeys(SyncedGroupOffsets().counts(), 0)
     ("counts", "outcome", "told"),
     [
         ({}, Outcome.NOT_APPLICABLE, "sync.group.offsets.enabled is false, or there are no groups"),
-        ({"synced": 2}, Outcome.UNKNOWN, "of 2 group partitions none can be judged: no checkpoint is due"),
+        (
+            {"synced": 2},
+            Outcome.UNKNOWN,
+            "of 2 group partitions none can be judged: no checkpoint is due; is not due yet",
+        ),
+        (
+            {"synced": 3, "judged": 3, "not_due": 1},
+            Outcome.UNKNOWN,
+            "1 of 3 group partitions are behind their checkpoints, since when is not known: is not due yet",
+        ),
         (
             {"synced": 2, "busy": 2},
             Outcome.UNKNOWN,

@@ -36,3 +36,16 @@ def test_only_at_the_head_is_a_bound_promised(counts: dict[str, int], outcome: O
 
 def test_the_question_does_not_arise_when_nothing_was_asked_of_mm2() -> None:
     assert TightTranslation(applies=False).judge(NONE)[0] is Outcome.NOT_APPLICABLE
+
+
+def test_a_group_that_has_just_committed_is_not_due() -> None:
+    later = "will be judged after 12:01:10 UTC (emit.checkpoints.interval.seconds is 60)"
+    check = TightTranslation(later=later)
+    counts = {**NONE, "at_head": 2, "not_due": 1, "most_at_head": 999}
+
+    assert check.judge(counts) == (
+        Outcome.UNKNOWN,
+        "1 of 2 group partitions at the head would re-read up to 999 records, and committed too lately for "
+        f"newer checkpoints: {later}",
+    )
+    assert check.judge({**counts, "loose": 1})[0] is Outcome.FAIL

@@ -33,3 +33,14 @@ def test_configs_are_copied_reset_or_left_alone(counts: dict[str, int], outcome:
 
 def test_the_question_does_not_arise_when_nothing_was_asked_of_mm2() -> None:
     assert SameTopicConfigs(applies=False).judge(NONE)[0] is Outcome.NOT_APPLICABLE
+
+
+def test_a_config_that_is_new_is_not_due() -> None:
+    later = "will be judged after 12:10:10 UTC (sync.topic.configs.interval.seconds is 600)"
+    check = SameTopicConfigs(later=later)
+
+    assert check.judge({**NONE, "keys": 30, "judged": 30, "not_due": 1}) == (
+        Outcome.UNKNOWN,
+        f"1 of 30 config keys are not as MM2's rules have them, since when is not known: {later}",
+    )
+    assert check.judge({**NONE, "keys": 30, "judged": 30, "not_due": 1, "copied": 1})[0] is Outcome.FAIL

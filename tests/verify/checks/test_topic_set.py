@@ -30,3 +30,15 @@ def test_selected_topics_are_there_and_internal_ones_are_not(
     counts: dict[str, int], outcome: Outcome, told: str
 ) -> None:
     assert SameTopics().judge({**NONE, **counts}) == (outcome, told)
+
+
+def test_a_topic_that_is_new_is_not_due() -> None:
+    later = "will be judged after 12:10:10 UTC (refresh.topics.interval.seconds is 600)"
+    check = SameTopics(later=later)
+
+    assert check.judge({**NONE, "selected": 2, "not_due": 1}) == (
+        Outcome.UNKNOWN,
+        "1 of 2 selected topics are not on the target, or have fewer partitions there, since when is not "
+        f"known: {later}",
+    )
+    assert check.judge({**NONE, "selected": 2, "not_due": 1, "missing": 1})[0] is Outcome.FAIL
