@@ -46,7 +46,7 @@ REMOTE: Final = "source.orders"
 HEAD, BEHIND = "head", "behind"
 CHECKS: Final[tuple[Check, ...]] = (
     *(TrueSyncPairs(), NothingSkipped(), SafeTranslation(), TightTranslation(offset_lag_max=LAG_MAX)),
-    *(MonotonicCheckpoints(), CheckpointCoverage(), SyncedGroupOffsets()),
+    *(MonotonicCheckpoints(), CheckpointCoverage(offset_lag_max=LAG_MAX), SyncedGroupOffsets()),
     *(SameTopicConfigs(), SameAcls(), SameTopics()),
 )
 
