@@ -55,9 +55,10 @@ def read(flow: Flow) -> Workings:
     seen = Seen.load(flow.seen, _ids(flow))
     dues = Dues.of(flow.connector, flow.checkpointer or flow.connector)
     found: list[tuple[Workings, Before]] = []
+    begun_ms = _now_ms()
 
     def look() -> bool | NotYet:
-        standing = Standing(seen, dues, int(time.time() * 1000))
+        standing = Standing(seen, dues, begun_ms if not found else _now_ms(), begun_ms)
         seen.new_look()
         found[:] = [_look(flow, standing)]
         return NotYet(", ".join(standing.waits)) if standing.waits else True
@@ -68,6 +69,10 @@ def read(flow: Flow) -> Workings:
     keep_s = min(_KEEP_S, max(dues.covered.after_s, dues.synced.after_s))
     seen.save(now, keep_ms=now.at_ms - keep_s * 1000)
     return workings
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _look(flow: Flow, standing: Standing) -> tuple[Workings, Before]:

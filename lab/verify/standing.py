@@ -23,6 +23,7 @@ class Standing:
     seen: Seen
     dues: Dues
     now_ms: int
+    begun_ms: int  # when this verdict looked first
     later: dict[str, str] = field(default_factory=dict)
     waits: list[str] = field(default_factory=list)
 
@@ -123,12 +124,17 @@ class Standing:
             source, target = (side.get(row.partition, Offsets(start=0, end=0)) for side in ends)
             head = row.s_committed >= source.end
             idle = row.synced and row.t_state in WITHOUT_MEMBERS and not row.rested
+            # nobody waits for a group that has moved on meanwhile to stand still
+            stands = not row.settled and self._since(row) <= self.begun_ms
             if found is None:
-                if head and target.end and not (row.known and row.settled) and self.dues.covered.short:
+                if head and target.end and (not row.known or stands) and self.dues.covered.short:
                     self.waits.append(f'a checkpoint of group "{row.group}"')
                 continue
             far = target.end - found.downstream >= max(1, offset_lag_max)
-            if far and head and not row.settled and self.dues.emitted.short:
+            if far and head and stands and self.dues.emitted.short:
                 self.waits.append(f'a newer checkpoint of group "{row.group}"')
             if idle and row.t_committed < found.downstream and self.dues.synced.short:
                 self.waits.append(f'the offset of group "{row.group}" on the target')
+
+    def _since(self, row: GroupRow) -> int:
+        return self.seen.since(f"source {row.group} {row.partition}", row.s_committed, self.now_ms)

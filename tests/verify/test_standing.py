@@ -17,10 +17,10 @@ SHORT = {
 }
 
 
-def look(seen: Seen, now_ms: int, config: Mapping[str, str] | None = None) -> Standing:
+def look(seen: Seen, now_ms: int, config: Mapping[str, str] | None = None, *, begun_ms: int = 0) -> Standing:
     source = Connector(name="m", config={"connector.class": SOURCE, **(config or {})})
     checkpoints = Connector(name="c", config={"connector.class": CHECKPOINT, **(config or {})})
-    return Standing(seen, Dues.of(source, checkpoints), now_ms)
+    return Standing(seen, Dues.of(source, checkpoints), now_ms, begun_ms)
 
 
 def config_row(found: str, rule: Rule = Rule.COPIED) -> ConfigRow:
@@ -175,3 +175,14 @@ def test_a_group_is_waited_for_while_mm2_may_do_something_about_it() -> None:
     assert waits([checkpoint(6)], group(t_committed=6), synced) == []
     assert waits([], group(9), SHORT) == [], "it is behind the head"
     assert waits([], here, {}) == [], "intervals are long"
+
+
+def test_nobody_waits_for_a_group_that_moves_on() -> None:
+    seen = Seen(["a"])
+    first = look(seen, 0, SHORT)
+    first.await_groups(first.groups([group(10)]), [checkpoint(5)], ENDS, 5)
+    second = look(seen, 2_000, SHORT)
+    second.await_groups(second.groups([group(12)]), [checkpoint(5)], ENDS, 5)
+
+    assert first.waits == ['a newer checkpoint of group "billing"']
+    assert second.waits == []
