@@ -29,8 +29,28 @@ LAYERS = (
 # The same within a room that is large.
 WITHIN = {
     "verify": (
-        *("verdict", "report", "flow", "due", "seen", "parity", "standing", "skipping", "internals", "alignment"),
-        *("evidence", "checks", "mm2_state", "workings", "figures", "catching_up", "verification", "__init__"),
+        *(
+            "verdict",
+            "report",
+            "flow",
+            "due",
+            "seen",
+            "parity",
+            "standing",
+            "skipping",
+            "internals",
+            "alignment",
+        ),
+        *(
+            "evidence",
+            "checks",
+            "mm2_state",
+            "workings",
+            "figures",
+            "catching_up",
+            "verification",
+            "__init__",
+        ),
     ),
 }
 
