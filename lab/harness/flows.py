@@ -41,11 +41,14 @@ class Flows:
             alias: self._listener(connector, alias, side)
             for alias, side in zip(between, ("source", "target"), strict=True)
         }
-        checkpointers = (c for c in deployed if c.connector_class == CHECKPOINT)
+        checkpointers = [
+            c for c in deployed if c.connector_class == CHECKPOINT and lab.aliases_of(c) == between
+        ]
+        checkpointers.sort(key=lambda c: not c.selects(topic))  # of several the one that is for this topic
         return Flow(
             topic=topic,
             connector=connector,
-            checkpointer=next((c for c in checkpointers if lab.aliases_of(c) == between), None),
+            checkpointer=next(iter(checkpointers), None),
             source=source_end,
             target=target_end,
             others=self.others(connector, topic, deployed),

@@ -182,6 +182,9 @@ def test_a_flow_goes_between_the_clusters_that_its_connector_reaches(
     assert (flow.source.alias, flow.target.alias) == ("source-0", "target-0")
     assert flow.bootstraps.keys() == {"source-0", "target-0"}
     assert flow.checkpointer is mine[1]
+    another = replace(mine[1].with_overrides({"topics": "another"}), name="first")
+    monkeypatch.setattr(Lab, "deployed", lambda _: [another, *mine])
+    assert Flows(lab).of(mine[0].topic_patterns[0]).checkpointer is mine[1]
     nowhere = mine[0].with_overrides({"target.cluster.bootstrap.servers": "elsewhere:9092"})
     monkeypatch.setattr(Lab, "deployed", lambda _: [nowhere])
     with pytest.raises(BadInput, match='has no cluster "dr"'):
