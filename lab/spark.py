@@ -165,8 +165,8 @@ def topic_frame(
         .option("kafka.bootstrap.servers", bootstrap)
         .option("kafka.isolation.level", isolation)
         # Spark asks a broker twice for offsets after each poll: with polls of 500 records half of the time.
-        .option("kafka.max.poll.records", "20000")
-        .option("kafka.max.partition.fetch.bytes", "8388608")
+        .option("kafka.max.poll.records", "5000")
+        .option("kafka.max.partition.fetch.bytes", "4194304")
         .option("minPartitions", str(_pieces(offsets)))
         # Spark closes an idle consumer minutes later, which asks for its topic, and would create it anew.
         .option("kafka.allow.auto.create.topics", "false")

@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 from lab.spark import SparkSession, in_memory
 from lab.verify.parity import AclRow, ConfigRow, GroupRow, TopicRow
 from lab.verify.skipping import with_skipped
+from lab.verify.spans import distance, overlap, standing_in_blocks
 
 SYNC_COLUMNS: Final = (
     "case int, topic string, partition int, upstream long, downstream long, position long, written_ms long"
@@ -108,7 +109,7 @@ def _with_outdated(syncs: DataFrame) -> DataFrame:
 
 def _standing(syncs: DataFrame, records: DataFrame) -> DataFrame:
     """The ids that stand, first or last of their kind, at the ends of the syncs. One scan of the records."""
-    found, points = records, []
+    found, points = records.where(f.col("span").isNull()), []
     for side, end in _ENDS.items():
         ends = syncs.select("case", f.col("partition").alias(f"{side}_partition"), end).distinct()
         for place in ("first", "last"):
@@ -123,11 +124,12 @@ def _standing(syncs: DataFrame, records: DataFrame) -> DataFrame:
                 f.col(at).alias("at"),
             )
             points.append(f.when(f.col(met) & one_place & once, point))
-    return (
+    single = (
         found.where(" or ".join(f"{side}_{place}_met" for side in _ENDS for place in ("first", "last")))
         .select("case", "id", f.explode(f.array_compact(f.array(*points))).alias("point"))
         .select("case", "id", "point.*")
     )
+    return single.unionByName(standing_in_blocks(syncs, _ENDS, records))
 
 
 def checkpoints_table(checkpoints: DataFrame) -> DataFrame:
@@ -211,18 +213,36 @@ def _misplaced(places: DataFrame, records: DataFrame) -> DataFrame:
         & (f.col("t_partition") == f.col("s_partition"))
         & (f.col("t_partition_max") == f.col("s_partition"))
     )
+    single = f.col("span").isNull()
+    turning = f.col("downstream") + distance()  # the place in the source of what it would read first
+    of_block = {
+        "skipped": overlap(f.col("upstream"), turning),
+        "redelivered": overlap(turning, f.col("reached")),
+        "again": overlap(turning, f.least("reached", "upstream")),
+    }
+    had_read = again & (f.col("s_last") < f.col("upstream"))
+    of_record = {
+        "skipped": f.when(skipped, 1).otherwise(0),
+        "redelivered": f.when(again, copies).otherwise(0),
+        "again": f.when(had_read, copies).otherwise(0),
+    }
+    in_block = f.when(f.col("span") > 0, 1).otherwise(0)
+    counted = {
+        name: f.when(single, of_record[name]).otherwise(of_block[name] * in_block).cast("long")
+        for name in of_record
+    }
+    first = f.when(single, f.col("s_last")).otherwise(f.greatest("s_first", "upstream"))
     return (
         records.where(in_place)
         .withColumn("partition", f.col("s_partition"))
         .join(f.broadcast(translated), ["case", "partition"])
-        .where(skipped | again)
+        .withColumns(counted)
+        .where((f.col("skipped") > 0) | (f.col("redelivered") > 0))
         .groupBy(*_GROUP)
         .agg(
-            f.count_if(skipped).alias("skipped"),
-            f.min(f.when(skipped, f.col("s_last"))).alias("first_skipped"),
-            f.coalesce(f.sum(f.when(again, copies)), f.lit(0)).alias("redelivered"),
-            f.coalesce(f.sum(f.when(again & (f.col("s_last") < f.col("upstream")), copies)), f.lit(0)).alias(
-                "again"
-            ),
+            f.sum("skipped").alias("skipped"),
+            f.min(f.when(f.col("skipped") > 0, first)).alias("first_skipped"),
+            f.sum("redelivered").alias("redelivered"),
+            f.sum("again").alias("again"),
         )
     )

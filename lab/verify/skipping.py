@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from lab.ledger import ACKED
+from lab.verify.spans import overlap
 
 
 def with_skipped(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> DataFrame:
@@ -67,12 +68,18 @@ def _known(pairs: DataFrame, records: DataFrame) -> DataFrame:
     acked = (f.col("l_outcome") == ACKED) & f.coalesce("l_committed", f.lit(False))
     at = f.coalesce("s_first", "l_offset")
     placed = records.where((there & mirrored) | (~there & ~mirrored & acked)).select(
-        *("case", "partition", at.alias("at"), (there & mirrored).alias("mirrored"))
+        *("case", "partition", at.alias("at"), (there & mirrored).alias("mirrored")),
+        *("span", "s_first", "s_last"),
     )
+    in_block = f.when(f.col("span") > 0, overlap(f.col("prev_upstream"), f.col("upstream")))
     asked = pairs.select("case", "partition", "position", "prev_upstream", "upstream")
     return (
         placed.join(f.broadcast(asked), ["case", "partition"])
-        .where(between)
+        .withColumn("records", f.when(f.col("span").isNull(), f.when(between, 1)).otherwise(in_block))
+        .where(f.col("records") > 0)
         .groupBy("case", "partition", "position")
-        .agg(f.count_if("mirrored").alias("mirrored"), f.count_if(~f.col("mirrored")).alias("in_ledger"))
+        .agg(
+            f.sum(f.when(f.col("mirrored"), f.col("records"))).alias("mirrored"),
+            f.sum(f.when(~f.col("mirrored"), f.col("records"))).alias("in_ledger"),
+        )
     )

@@ -73,7 +73,12 @@ def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
         f.max("ledger").alias("ledger"),
     )
     return found.join(f.broadcast(cases), "case").withColumns(
-        {"told_apart": _told_apart(), "weight": f.lit(1).cast("long"), "unseen": f.lit(0)}
+        {
+            "told_apart": _told_apart(),
+            "weight": f.lit(1).cast("long"),
+            "span": f.lit(None).cast("long"),
+            "unseen": f.lit(0),
+        }
     )
 
 

@@ -37,6 +37,8 @@ def weighted(blocks: DataFrame) -> DataFrame:
         _part(2, one, acked=from_ledger, different=f.lit(True)),
     ]
     parted = blocks.withColumns({"unseen": unseen}).select("*", f.explode(f.array(*parts)).alias("part"))
+    first_of_block = f.when(named > 0, 0).when(others > 0, 1).otherwise(2)
+    parted = parted.withColumn("span", f.when(f.col("part.number") == first_of_block, total).otherwise(0))
     return parted.where(f.col("part.weight") > 0).select(*_columns())
 
 
@@ -90,5 +92,6 @@ def _columns() -> list[Column]:
         f.col("ledger"),
         f.lit(True).alias("told_apart"),
         f.col("part.weight").alias("weight"),
+        f.col("span").cast("long").alias("span"),
         f.col("unseen"),
     ]
