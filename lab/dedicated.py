@@ -13,7 +13,7 @@ from typing import Any
 from lab.kafka import Cluster
 from lab.mm2 import Connector
 from lab.mm2_dedicated import Pair
-from lab.mm2_positions import Position, assigned, committed, positions
+from lab.mm2_positions import Place, Position, assigned, committed, positions
 from lab.mm2_status import Status
 
 
@@ -61,13 +61,21 @@ class Dedicated:
         """By flow: how far its source connector came, as Connect would go on from."""
         return {flow.name: self._positions(flow) for flow in self.flows if flow.enabled}
 
-    def _positions(self, flow: Pair) -> list[Position]:
+    def committed(self, source: str, target: str) -> dict[Place, int | None]:
+        """How far the source connector of one direction came; a direction without a worker came nowhere."""
+        flow = next((flow for flow in self.flows if (flow.source, flow.target) == (source, target)), None)
+        return {} if flow is None else self._committed(flow)
+
+    def _committed(self, flow: Pair) -> dict[Place, int | None]:
         entries = [
             {"partition": json.loads(key)[1], "offset": body}
             for key, body in self._latest(flow, flow.offsets_topic).items()
             if key.startswith("[")
         ]
-        done = committed(entries)
+        return committed(entries, source_alias=flow.source)
+
+    def _positions(self, flow: Pair) -> list[Position]:
+        done = self._committed(flow)
         tasks = self._latest(flow, flow.configs_topic)
         mirrored = set(assigned(body["properties"] for key, body in tasks.items() if key.startswith("task-")))
         ends = self.cluster(flow.source).offsets_of({topic for topic, _ in {*done, *mirrored}})

@@ -25,12 +25,20 @@ class Position:
         return None if self.committed is None or self.end is None else self.end - self.committed
 
 
-def committed(entries: Iterable[Mapping[str, Any]]) -> dict[Place, int | None]:
-    """From the worker's answer, which names the last offset that was read; other connectors keep none."""
+def committed(
+    entries: Iterable[Mapping[str, Any]], *, source_alias: str | None = None
+) -> dict[Place, int | None]:
+    """From the worker's answer, which names the last offset that was read; other connectors keep none.
+
+    A connector that was given another alias of its source keeps what it had under the old one.
+    """
     found: dict[Place, int | None] = {}
     for entry in entries:
         partition, offset = entry["partition"], entry["offset"]
-        if {"cluster", "topic", "partition"} <= partition.keys():
+        if {"cluster", "topic", "partition"} <= partition.keys() and source_alias in (
+            None,
+            partition["cluster"],
+        ):
             last = None if offset is None else offset.get("offset")
             found[partition["topic"], int(partition["partition"])] = None if last is None else int(last) + 1
     return found

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame
 from lab.spark import SERVER_FOLDER, SparkError, SparkSession
 from lab.verify.catching_up import wait_for_target
 from lab.verify.checks import STANDARD, Check, run_checks
+from lab.verify.ends import name_ends, source_ends
 from lab.verify.evidence import evidence
 from lab.verify.flow import Flow
 from lab.verify.verdict import Verdict
-from lab.verify.verification import as_records, histories_of, name_ends
+from lab.verify.verification import as_records, histories_of
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 
 PER_BATCH: Final = 10_000
@@ -138,7 +139,7 @@ def verify_output(
 
     What MM2 did wrong counts as well: of the source's records it is asked what the application has.
     """
-    owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
+    owed, frozen_at = source_ends(flow), datetime.now(UTC)
     wait_for_target(flow, owed, timeout_s=timeout_s, say=lambda _: None)
     histories = replace(histories_of(spark, flow, name_ends(flow, owed, frozen_at)), target=output)
     with evidence(histories, f"{flow.folder}/evidence") as tables:

@@ -26,12 +26,25 @@ def state(key: str, state: str, written_ms: int) -> Record:
     return record(key, {"state": state, "worker_id": "w"}, written_ms)
 
 
+def _key(cluster: str, topic: str, partition: int) -> str:
+    place = {"cluster": cluster, "partition": partition, "topic": topic}
+    return json.dumps(["MirrorSourceConnector", place])
+
+
 class Topics:
     def __init__(self, *states: Record) -> None:
         config = {"properties": {"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"}}
         self._topics = {
             FLOW.status_topic: list(states),
             FLOW.configs_topic: [record("connector-MirrorSourceConnector", config, 1)],
+            FLOW.offsets_topic: [
+                record(_key("source", "a", 0), {"offset": 7}, 1),
+                record(_key("source", "a", 0), {"offset": 41}, 2),
+                record(_key("source", "a", 1), {"offset": 3}, 2),
+                record(_key("source", "a", 1), None, 3),
+                record(_key("another", "a", 0), {"offset": 99}, 3),
+                record("tasks-fencing", {"tasks": 1}, 3),
+            ],
         }
 
     def snapshot(self, topic: str) -> list[Record]:
@@ -60,3 +73,10 @@ def test_what_was_written_before_a_start_says_nothing_of_it() -> None:
     assert said(*BEFORE, since_ms=KILLED_MS) == []
     again = state(CONNECTOR, "RUNNING", KILLED_MS)
     assert said(*BEFORE, again, since_ms=KILLED_MS) == [(NAME, "RUNNING", [])]
+
+
+def test_what_a_direction_committed_is_read_from_its_own_topic() -> None:
+    dedicated = Dedicated([FLOW], lambda _: cast(Cluster, Topics()))
+
+    assert dedicated.committed("source", "target") == {("a", 0): 42}
+    assert dedicated.committed("target", "source") == {}

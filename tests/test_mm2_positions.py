@@ -1,9 +1,11 @@
 """Positions are read as the worker writes them: it stores the last offset that was read, we show the next."""
 
+from typing import Any
+
 from lab.mm2_positions import Position, assigned, committed, positions
 
 
-def entry(topic: str, partition: int, offset: object) -> dict[str, object]:
+def entry(topic: str, partition: int, offset: object) -> dict[str, Any]:
     return {"partition": {"cluster": "us", "topic": topic, "partition": partition}, "offset": offset}
 
 
@@ -13,6 +15,14 @@ def test_the_next_offset_is_shown_and_what_other_connectors_keep_is_none() -> No
 
     entries = [entry("a", 0, {"offset": 41}), entry("a", 1, None), checkpoints, heartbeats]
     assert committed(entries) == {("a", 0): 42, ("a", 1): None}
+
+
+def test_positions_under_an_earlier_alias_of_the_source_are_left_out() -> None:
+    entries = [entry("a", 0, {"offset": 41}), entry("a", 1, {"offset": 7})]
+    entries[1]["partition"] = {"cluster": "old-us", "topic": "a", "partition": 0}
+
+    assert committed(entries[::-1], source_alias="us") == {("a", 0): 42}
+    assert committed(entries, source_alias="old-us") == {("a", 0): 8}
 
 
 def test_tasks_say_which_partitions_they_mirror() -> None:

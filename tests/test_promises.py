@@ -29,28 +29,9 @@ LAYERS = (
 # The same within a room that is large.
 WITHIN = {
     "verify": (
-        *(
-            "verdict",
-            "report",
-            "flow",
-            "due",
-            "seen",
-            "parity",
-            "standing",
-            "skipping",
-            "internals",
-            "alignment",
-        ),
-        *(
-            "evidence",
-            "checks",
-            "mm2_state",
-            "workings",
-            "figures",
-            "catching_up",
-            "verification",
-            "__init__",
-        ),
+        *("verdict", "report", "flow", "due", "seen", "parity", "standing", "spans", "skipping", "internals"),
+        *("alignment", "evidence", "checks", "mm2_state", "workings", "figures", "belonging", "ends"),
+        *("position", "catching_up", "verification", "__init__"),
     ),
 }
 

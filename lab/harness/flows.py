@@ -9,19 +9,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
 
 from lab import leases
 from lab.errors import BadInput, nearest
 from lab.harness.parts import Parts
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
+from lab.mm2_positions import committed
 from lab.mm2_renaming import require_known_names
 from lab.project import existing_spark
 from lab.run import Run
+from lab.topology import MM2_PROPERTIES
 
 if TYPE_CHECKING:
     from lab.verify.flow import Flow, Origin
+
+_EXACTLY_ONCE: Final = "exactly.once.source.support"
 
 
 @dataclass
@@ -60,8 +64,44 @@ class Flows:
             folder=self._folder,
             seen=leases.seen_file(lab.name, between, topic),
             kafka_4=lab.kafka_4,
-            writes_transactions=lab.writes_transactions(connector),
+            writes_transactions=self.writes_transactions(connector),
+            positions=partial(self.positions, connector, topic),
         )
+
+    def writes_transactions(self, connector: Connector) -> bool:
+        """Whether it may mirror in transactions, or have done so, whose markers take offsets on the target.
+
+        Workers that support exactly-once do so for every source connector, also where that only requests it.
+        What workers do that the lab did not start is not known, nor what was set before the present value.
+        """
+        chosen, leased = self.lab.topology, leases.leased(self.lab.name) or {}
+        mine = chosen.workers or chosen.mirror_makers
+        if not mine or self.lab.aliases_of(connector)[1] in chosen.roles.external:
+            return True
+        if chosen.mirror_makers:  # the worker of a flow belongs to its target
+            support = self.lab.mm2_properties().get(f"{connector.target_alias}.{_EXACTLY_ONCE}")
+            set_at_up = MM2_PROPERTIES in leased
+        else:
+            support = self.lab.worker_setting(_EXACTLY_ONCE)
+            # What was once given to `up` never goes back to its default.
+            another = dict.fromkeys(chosen.variables.keys() & leased.keys(), "another")
+            set_at_up = chosen.worker_setting(_EXACTLY_ONCE, another) != chosen.worker_setting(_EXACTLY_ONCE)
+        return set_at_up or connector.exactly_once or (support or "disabled").lower() == "enabled"
+
+    def positions(self, connector: Connector, topic: str) -> dict[int, int | None] | None:
+        """By partition, how far MM2 says that it came; None where it runs without anybody to ask."""
+        lab = self.lab
+        if lab.topology.has_connect:
+            try:
+                entries = lab.connect.offsets(connector.name)
+            except BadInput:  # before Kafka 3.5 workers do not tell
+                return None
+            found = committed(entries, source_alias=connector.source_alias)
+        elif lab.topology.mirror_makers:
+            found = lab.dedicated.committed(connector.source_alias, connector.target_alias)
+        else:
+            return None
+        return {partition: position for (name, partition), position in found.items() if name == topic}
 
     def mirroring(
         self,

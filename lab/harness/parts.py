@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from lab.spark import SparkSession
 
 PROJECT_PREFIX: Final = "lab-"
-_EXACTLY_ONCE: Final = "exactly.once.source.support"
 
 
 @dataclass
@@ -213,17 +212,6 @@ class Parts:
     def worker_setting(self, key: str) -> str | None:
         """A setting of the Connect workers, as they were started with it."""
         return self.topology.worker_setting(key, leases.leased(self.name))
-
-    def writes_transactions(self, connector: Connector) -> bool:
-        """Whether it mirrors in transactions, whose markers take offsets on the target.
-
-        Workers that support exactly-once do so for every source connector, also where that only requests it.
-        """
-        if self.topology.mirror_makers:  # the worker of a flow belongs to its target
-            support = self.mm2_properties().get(f"{connector.target_alias}.{_EXACTLY_ONCE}")
-        else:
-            support = self.worker_setting(_EXACTLY_ONCE)
-        return connector.exactly_once or (support or "disabled").lower() == "enabled"
 
     def deployed(self) -> list[Connector]:
         if self.topology.has_connect:

@@ -1,6 +1,6 @@
 """Flow: one topic's way from a cluster to another, as the clients and Spark reach both ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,9 @@ class Flow:
     folder: str = SERVER_FOLDER  # where Spark keeps ledgers and evidence
     seen: Path | None = None  # the file for what verdicts see besides records; None: nothing is kept
     kafka_4: bool = False  # the worker's version: what counts as internal
-    writes_transactions: bool = False  # MM2 itself: their markers take offsets on the target
+    writes_transactions: bool = False  # MM2 may: their markers take offsets on the target
+    # By partition the next offset that MM2 will read, as Connect has committed it; None: not known
+    positions: Callable[[], Mapping[int, int | None] | None] | None = None
 
     @property
     def remote(self) -> str:

@@ -11,19 +11,33 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, reduce
+from operator import or_
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from lab.errors import NotEnough
 from lab.kafka import Cluster, Offsets
-from lab.ledger import Summary, ledgers, summary
+from lab.ledger import UNKNOWN, Summary
 from lab.spark import SparkSession, topic_frame, upload
 from lab.verify import workings
-from lab.verify.catching_up import Frozen, Say, wait_for_target
-from lab.verify.checks import STANDARD, Check, Duplicates, NoPhantoms, run_checks
+from lab.verify.catching_up import wait_for_target
+from lab.verify.checks import STANDARD, AllRead, Check, Duplicates, NoPhantoms, run_checks
+from lab.verify.ends import (
+    COMMITTED,
+    Ends,
+    Frozen,
+    Say,
+    Unstable,
+    name_ends,
+    other_accounts,
+    others_at_rest,
+    source_ends,
+)
 from lab.verify.evidence import (
     LEDGER_COLUMNS,
     LITTLE,
@@ -34,7 +48,7 @@ from lab.verify.evidence import (
     evidence,
 )
 from lab.verify.figures import figures
-from lab.verify.flow import Flow, Origin
+from lab.verify.flow import Flow
 from lab.verify.verdict import Outcome, Verdict, worst
 from lab.verify.workings import Workings
 
@@ -59,22 +73,7 @@ class Judged:
     latency_ms: dict[str, Any] | None = None
     trouble: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)  # what was left out
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ends:
-    """The offsets between which both topics are read, and before which records are owed."""
-
-    owed: Frozen  # of the source, as named first
-    source: Frozen  # as named last
-    target: Frozen
-    ledgers: Sequence[Summary]
-    frozen_at: datetime  # when what is owed was named
-
-    @property
-    def grown(self) -> bool:
-        """Whether the source was written to meanwhile."""
-        return any(self.source[partition].end > named.end for partition, named in self.owed.items())
+    saved: Path | None = None  # in a run
 
 
 class Stages:
@@ -99,6 +98,11 @@ def check_names() -> list[str]:
     return [*(check.name for check in STANDARD), *(check.name for check in workings.CHECKS)]
 
 
+def wanted_checks(only: Collection[str] | None) -> set[str]:
+    """All, or those with these names and `reading`: what was not read proves nothing."""
+    return set(check_names()) if only is None else {*only, AllRead.name}
+
+
 def verify(
     spark: SparkSession,
     flow: Flow,
@@ -110,9 +114,9 @@ def verify(
 ) -> Judged:
     """The verdicts on what MM2 did with the topic: of all checks, or `only` of those with these names."""
     stages = Stages()
-    wanted = set(check_names() if only is None else only)
+    wanted = wanted_checks(only)
     with stages.stage("wait until the target has caught up", say):
-        owed, frozen_at = flow.source.offsets(flow.topic), datetime.now(UTC)
+        owed, frozen_at = source_ends(flow), datetime.now(UTC)
         with others_at_rest(flow) as others:
             samples = wait_for_target(flow, owed, others, timeout_s=timeout_s, say=say)
     doings: Workings | None = None
@@ -152,34 +156,11 @@ def verify(
 
 def _of_records(flow: Flow, *, allow_duplicates: bool) -> list[Check]:
     """Those of every topic, knowing what the connector was asked to do, and what is put up with."""
-    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == "read_committed")]
+    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == COMMITTED)]
     if allow_duplicates:
         told.append(Duplicates(allowed_fraction=1.0))
     by_name = {check.name: check for check in told}
     return [by_name.get(check.name, check) for check in STANDARD]
-
-
-@contextmanager
-def others_at_rest(flow: Flow) -> Iterator[int]:
-    """How many records the other sources of the target topic have. More of them would count as this one's."""
-    before = [other.source.offsets(other.topic) for other in flow.others]
-    yield sum(offsets.count for side in before for offsets in side.values())
-    for other, then in zip(flow.others, before, strict=True):
-        if other.source.offsets(other.topic) != then:
-            raise NotEnough(
-                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
-                f'"{flow.remote}", and is still being written to',
-                "stop its producers, then verify again",
-            )
-
-
-def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime, tell: Say = lambda _: None) -> Ends:
-    """The target's ends, then the ledgers, then the source's ends: each may point into the next."""
-    target = flow.target.offsets(flow.remote) if flow.target.has_topic(flow.remote) else {}
-    known = _accounts(Origin(topic=flow.topic, source=flow.source), tell)
-    # Its starts as well: retention may have passed meanwhile, and what is gone cannot be read.
-    source = flow.source.offsets(flow.topic)
-    return Ends(owed=owed, source=source, target=target, ledgers=known, frozen_at=frozen_at)
 
 
 def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
@@ -193,7 +174,8 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
             "whose record of a key is the last one there, nobody promises",
         )
     # Where the lab did not write itself, it cannot know what the holes between offsets are.
-    holes = 0 if known and not transactional and not compacted and not ends.grown else None
+    whole = not (transactional or compacted or ends.grown or ends.unstable)
+    holes = 0 if known and whole else None
     # of a source that has no markers MM2 then makes a target that has
     target_holes = None if flow.writes_transactions else holes
     nothing = Offsets(start=0, end=0)
@@ -207,7 +189,7 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
     return Histories(
         source=_records(spark, flow, flow.source, ends.source),
         target=_records(spark, flow, flow.target, ends.target),
-        ledger=_ledger(spark, known, flow.folder),
+        ledger=_ledger(spark, known, flow.folder, ends.unstable),
         partitions=spark.createDataFrame(rows, PARTITION_COLUMNS),
         runs=[s.heading.run for s in known],
         sizes=[s.heading.plan.get("size_bytes") for s in known],
@@ -228,26 +210,6 @@ def _records_between(
     return _records(spark, flow, flow.source if side == "s" else flow.target, ends)
 
 
-def _accounts(origin: Origin, tell: Say = lambda _: None) -> list[Summary]:
-    topic_id = origin.source.topic_id(origin.topic)
-    return [summary(path) for path in ledgers(origin.source.alias, origin.topic, topic_id, tell=tell)]
-
-
-def other_accounts(flow: Flow) -> list[Summary]:
-    """The ledgers of the other sources of the target topic: one that has records must have some."""
-    found: list[Summary] = []
-    for other in flow.others:
-        its = _accounts(other)
-        if not its and any(offsets.count for offsets in other.source.offsets(other.topic).values()):
-            raise NotEnough(
-                f'topic "{other.topic}" of cluster "{other.source.alias}" goes into the same topic '
-                f'"{flow.remote}", and has no ledger to tell its records by',
-                '"lab produce" writes one; or give it a topic of its own with the default policy',
-            )
-        found += its
-    return found
-
-
 def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) -> DataFrame:
     if not any(offsets.count for offsets in ends.values()):
         return spark.createDataFrame([], RECORD_COLUMNS)
@@ -258,7 +220,7 @@ def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) ->
         ends,
         bootstrap=flow.bootstrap(cluster),
         # of the source what MM2 itself reads
-        isolation=flow.connector.isolation if from_source else "read_committed",
+        isolation=flow.connector.isolation if from_source else COMMITTED,
         options=flow.options_of(cluster),
     )
     return as_records(read)
@@ -278,7 +240,9 @@ def as_records(frame: DataFrame) -> DataFrame:
     )
 
 
-def _ledger(spark: SparkSession, known: Sequence[Summary], folder: str) -> DataFrame:
+def _ledger(
+    spark: SparkSession, known: Sequence[Summary], folder: str, unstable: Unstable = MappingProxyType({})
+) -> DataFrame:
     """The ledgers, uploaded as files and read at the server."""
     everything = spark.createDataFrame([], LEDGER_COLUMNS)
     for said in known:
@@ -287,4 +251,18 @@ def _ledger(spark: SparkSession, known: Sequence[Summary], folder: str) -> DataF
         everything = everything.unionByName(
             at_server.select(f.lit(0).alias("case"), f.lit(run).alias("run"), "*")
         )
-    return everything
+    return _unread_is_unknown(everything, unstable)
+
+
+def _unread_is_unknown(ledger: DataFrame, unstable: Unstable) -> DataFrame:
+    """What was acknowledged where the source is not read, or perhaps there, is neither owed nor missing."""
+    if not unstable:
+        return ledger
+
+    def may_be_in(partition: int, offsets: range) -> Column:
+        there = f.col("offset").isNull() | f.col("offset").between(offsets.start, offsets.stop - 1)
+        return (f.col("partition") == partition) & there
+
+    unread = reduce(or_, (may_be_in(partition, offsets) for partition, offsets in unstable.items()))
+    outcome = f.when(unread, f.lit(UNKNOWN)).otherwise(f.col("outcome"))
+    return ledger.withColumn("outcome", outcome.cast("int"))

@@ -1,6 +1,7 @@
 """A lab gives its parts by name, and names the nearest to one that it has not."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,10 @@ from lab.errors import BadInput, NotEnough
 from lab.harness import Lab, Wish
 from lab.harness.flows import Flows
 from lab.kafka import Cluster
-from lab.mm2 import IDENTITY_POLICY, Connector
+from lab.mm2 import IDENTITY_POLICY, SOURCE, Connector
+from lab.topology import read
 from tests.harness.conftest import Engine
+from tests.written_topology import write
 
 WISH = Wish(topology="basic-mirror", name="a")
 
@@ -213,7 +216,9 @@ def test_a_flow_with_names_that_only_java_knows_is_refused(
         ({}, {}, False),
         ({}, {"exactly.once.support": "required"}, True),
         ({"LAB_EXACTLY_ONCE": "enabled"}, {}, True),
-        ({"LAB_EXACTLY_ONCE": "disabled"}, {}, False),
+        # It may have been "enabled" before.
+        ({"LAB_EXACTLY_ONCE": "disabled"}, {}, True),
+        ({"LAB_REBALANCE_DELAY_MS": "9"}, {}, False),
     ],
 )
 def test_workers_that_support_exactly_once_write_transactions_for_all(
@@ -222,7 +227,7 @@ def test_workers_that_support_exactly_once_write_transactions_for_all(
     lab = Lab.up(Wish(topology="resilience", name="a", variables=variables))
     connector = next(iter(lab.known_connectors())).with_overrides(config)
 
-    assert lab.writes_transactions(connector) is writes
+    assert lab.flows.writes_transactions(connector) is writes
 
 
 def test_a_flow_of_a_dedicated_mm2_has_the_worker_of_its_target(
@@ -237,9 +242,9 @@ def test_a_flow_of_a_dedicated_mm2_has_the_worker_of_its_target(
         lambda _: {**properties, f"{first.target_alias}.exactly.once.source.support": "enabled"},
     )
 
-    assert lab.writes_transactions(first)
+    assert lab.flows.writes_transactions(first)
     back = {"source.cluster.alias": first.target_alias, "target.cluster.alias": first.source_alias}
-    assert not lab.writes_transactions(first.with_overrides(back))
+    assert not lab.flows.writes_transactions(first.with_overrides(back))
 
 
 def test_confluents_worker_has_a_version_too(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,3 +305,68 @@ def test_a_profile_adds_a_worker(fake: Engine) -> None:
     rest = {e.service for e in grown.endpoints() if e.what == "Connect REST"}
     assert rest == {"connect", "connect-2"}
     assert "connect-2" not in {e.service for e in lab.endpoints()}
+
+
+EXTERNAL = """\
+x-lab:
+  title: Staging
+  teaches: Nothing
+  clusters:
+    source: {external: {bootstrap: "127.0.0.1:9092"}}
+    target: {external: {bootstrap: "127.0.0.1:9093"}}
+  connect_url: http://127.0.0.1:8083
+"""
+
+
+@pytest.mark.parametrize("connect_url", [True, False])
+def test_of_workers_that_the_lab_did_not_start_it_is_not_known(
+    fake: Engine, tmp_path: Path, connect_url: bool
+) -> None:
+    """They may mirror exactly once, or have done so: any offset of the target may be a marker."""
+    text = EXTERNAL if connect_url else EXTERNAL.replace("  connect_url: http://127.0.0.1:8083\n", "")
+    chosen = read(write(tmp_path, "staging", text))
+    lab = Lab("a", chosen, "3.9.1", {})
+    connector = Connector(name="mirror", config={"connector.class": SOURCE, "topics": "orders"})
+
+    assert lab.flows.writes_transactions(connector)
+
+
+# -- positions -------------------------------------------------------------------------------------
+
+
+def offset(cluster: str, topic: str, partition: int, last: int) -> dict[str, object]:
+    return {
+        "partition": {"cluster": cluster, "topic": topic, "partition": partition},
+        "offset": {"offset": last},
+    }
+
+
+def positions(lab: Lab) -> dict[int, int | None] | None:
+    config = {"connector.class": SOURCE, "source.cluster.alias": "source", "topics": "orders"}
+    return lab.flows.positions(Connector(name="mirror", config=config), "orders")
+
+
+def test_positions_are_those_of_the_topic_and_the_source(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = [
+        *(offset("source", "orders", 0, 41), offset("source", "orders", 1, 7)),
+        *(offset("source", "others", 0, 5), offset("another", "orders", 2, 5)),
+    ]
+    monkeypatch.setattr(Connect, "offsets", lambda _, name: there if name == "mirror" else [])
+
+    assert positions(Lab.up(WISH)) == {0: 42, 1: 8}
+
+
+def test_workers_that_do_not_tell_leave_them_unknown(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_old(*_: object) -> None:
+        raise BadInput("needs Kafka 3.5")
+
+    monkeypatch.setattr(Connect, "offsets", too_old)
+    assert positions(Lab.up(WISH)) is None
+
+
+def test_without_anybody_to_ask_they_are_unknown(fake: Engine, tmp_path: Path) -> None:
+    text = EXTERNAL.replace("  connect_url: http://127.0.0.1:8083\n", "")
+
+    assert positions(Lab("a", read(write(tmp_path, "staging", text)), "3.9.1", {})) is None
