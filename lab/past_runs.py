@@ -39,8 +39,8 @@ class PastRun:
 
     @property
     def verdicts(self) -> list[Path]:
-        """What verifications saved: `verdict.json`, and further ones of a run that verified more often."""
-        return sorted(self.folder.glob("verdict*.json"))
+        """What verifications saved: `verdict.json`, then `verdict-2.json` and so on, then those by name."""
+        return sorted(self.folder.glob("verdict*.json"), key=_in_order)
 
     @property
     def files(self) -> dict[str, int]:
@@ -131,6 +131,11 @@ def _steps(path: Path) -> Iterator[PastStep]:
                 outcome=str(step.get("outcome", "")),
                 note=str(step.get("note", "")),
             )
+
+
+def _in_order(verdict: Path) -> tuple[bool, int, str]:
+    number = verdict.stem.removeprefix("verdict").removeprefix("-") or "1"
+    return not number.isdecimal(), int(number) if number.isdecimal() else 0, verdict.name
 
 
 def _moment(iso: object) -> datetime | None:

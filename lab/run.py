@@ -15,9 +15,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,6 +126,16 @@ class Run:
         else:
             path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n")
         return path
+
+    def save_another(self, name: str, content: str | dict[str, Any]) -> Path:
+        """As `save`, but beside what has the name already: verdict.json, verdict-2.json and so on."""
+        wanted = Path(name)
+        for number in count(1):
+            path = self.path / (name if number == 1 else f"{wanted.stem}-{number}{wanted.suffix}")
+            with suppress(FileExistsError):
+                path.touch(exist_ok=False)
+                break
+        return self.save(path.name, content)
 
     def close(self, outcome: str, **facts: Any) -> None:
         self.facts |= {"outcome": outcome, "seconds": round(time.monotonic() - self.started, 3), **facts}

@@ -212,8 +212,10 @@ class UnderLoad:
         """Spark's verdict on every record, which stays with the run under the topic's name."""
         repeats = self.guarantee == AT_LEAST_ONCE
         self.judged = judged = self.lab.verify(self.topic, only=ABOUT_RECORDS, allow_duplicates=repeats)
-        for kind in ("json", "html"):
-            (self.run.path / f"verdict.{kind}").rename(self.run.path / f"verdict-{self.topic}.{kind}")
+        assert judged.saved is not None
+        for kind in (".json", ".html"):
+            saved = judged.saved.with_suffix(kind)
+            saved.rename(saved.with_stem(f"verdict-{self.topic}"))
         return judged
 
     def line(self, test: str) -> Line | None:

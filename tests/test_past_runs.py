@@ -44,6 +44,15 @@ def test_a_run_is_read_as_it_was_written() -> None:
     assert found.verdicts == [run.path / "verdict.json"]
 
 
+def test_verdicts_come_in_the_order_in_which_they_were_saved() -> None:
+    path = folder("20260102T030405Z-verify-orders")
+    for name in ("verdict-orders", "verdict-10", "verdict-2", "verdict"):
+        (path / f"{name}.json").write_text("{}")
+
+    names = [verdict.stem for verdict in past_runs.all_runs()[0].verdicts]
+    assert names == ["verdict", "verdict-2", "verdict-10", "verdict-orders"]
+
+
 def test_the_newest_comes_first_by_its_start_not_by_its_name() -> None:
     folder("20260102T000000Z-a", {"started": "2026-01-02T00:00:00.100+00:00"})
     folder("20260102T000000Z-b", {"started": "2026-01-02T00:00:00.050+00:00"})

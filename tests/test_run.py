@@ -55,6 +55,15 @@ def test_a_run_says_from_its_start_what_it_is_and_at_its_end_how_it_went() -> No
     assert {key: closed[key] for key in opened} == opened
 
 
+def test_another_file_of_a_name_overwrites_none() -> None:
+    run = Run.open("verify-orders")
+
+    saved = [run.save_another("verdict.json", {"number": number}) for number in range(11)]
+
+    assert [path.name for path in saved[:3]] == ["verdict.json", "verdict-2.json", "verdict-3.json"]
+    assert [json.loads(path.read_text())["number"] for path in saved] == list(range(11))
+
+
 def test_a_step_leaves_a_line_and_is_watched() -> None:
     watcher = Noting()
     run = Run.open("up-demo", watcher)

@@ -1,7 +1,7 @@
 """verify: what MM2 did with every record of a topic, as a table of verdicts."""
 
 import json as json_
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,9 +9,14 @@ from lab.cli import console
 from lab.cli.options import Json, Name
 from lab.errors import BadInput, Interrupted, nearest
 from lab.harness import Lab, breaking
+from lab.harness.no_verdict import no_verdict_if_it_fails
 from lab.run import Run
 from lab.verify.verdict import Outcome, Verdict
 from lab.wait import RECORDS_ARRIVE_S
+
+if TYPE_CHECKING:
+    from lab.kafka import Cluster
+    from lab.verify.verification import Judged
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +29,9 @@ def verify(
     ],
     checks: Annotated[
         str | None,
-        typer.Option(metavar="CHECKS", help="Only these checks, separated by commas; all if not given."),
+        typer.Option(
+            metavar="CHECKS", help="Only these, separated by commas, and reading; all if not given."
+        ),
     ] = None,
     allow_duplicates: Annotated[
         bool,
@@ -47,18 +54,18 @@ def verify(
     name: Name = None,
     json: Json = False,
 ) -> None:
-    """Let Spark judge what MM2 did with every record of a topic. Exit code 0 PASS, 1 FAIL, 3 UNKNOWN."""
-    lab = Lab.attach(name)
-    wanted = _known(checks)
-    breaking.require_whole(lab.name, f'verifying "{topic}"')
-    for alias in filter(None, (cluster, target)):
-        lab.cluster(alias)
-    source, _ = lab.ends(lab.flows.mirroring(topic, source=cluster, target=target))
-    if not source.has_topic(topic):
-        raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
-    lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
+    """Let Spark judge what MM2 did with every record of a topic.
+
+    Exit code 0 PASS, 1 FAIL and nothing else, 3 UNKNOWN, or no verdict since something failed.
+    """
+    doing = f'verifying "{topic}"'
+    with no_verdict_if_it_fails(doing):
+        lab = Lab.attach(name)
+        wanted = _known(checks)
+        source = _source(lab, topic, cluster, target)
+        lab.run = run = Run.open(f"verify-{topic}", console.Steps(), topology=lab.topology.name, lab=lab.name)
     try:
-        with run.step(f'verify "{topic}"') as step:
+        with no_verdict_if_it_fails(doing, run), run.step(f'verify "{topic}"') as step:
             judged = lab.verify(
                 topic,
                 source=source.alias,
@@ -71,18 +78,34 @@ def verify(
             step.note = judged.outcome
     except KeyboardInterrupt as interruption:
         run.close("interrupted")
-        raise Interrupted(
-            f'verifying "{topic}" was interrupted', "nothing was changed; verify again"
-        ) from interruption
+        raise Interrupted(f"{doing} was interrupted", "nothing was changed; verify again") from interruption
     except BaseException as error:
         run.close(f"failed: {error}" if str(error) else f"failed: {type(error).__name__}")
         raise
-    run.close(judged.outcome)
+    with no_verdict_if_it_fails(doing, run):
+        run.close(judged.outcome)
+        _show(topic, judged, run, as_json=json)
+    raise typer.Exit(judged.outcome.exit_code)
+
+
+def _source(lab: Lab, topic: str, cluster: str | None, target: str | None) -> "Cluster":
+    """The cluster that has the topic, once it is clear that there is something to judge."""
+    breaking.require_whole(lab.name, f'verifying "{topic}"')
+    for alias in filter(None, (cluster, target)):
+        lab.cluster(alias)
+    source, _ = lab.ends(lab.flows.mirroring(topic, source=cluster, target=target))
+    if not source.has_topic(topic):
+        raise BadInput(f'cluster "{source.alias}" has no topic "{topic}"', '"lab topics" lists them')
+    return source
+
+
+def _show(topic: str, judged: "Judged", run: Run, *, as_json: bool) -> None:
     data = {
         "outcome": judged.outcome,
         "source": judged.source,
         "target": judged.target,
         "run": str(run.path),
+        "file": judged.saved,
         "verdicts": judged.verdicts,
         "stages": judged.stages,
         "notes": judged.notes,
@@ -98,10 +121,10 @@ def verify(
             _first(verdict)
         for note in judged.notes:
             console.line(f"\n{note}")
-        console.line(f"\n{judged.outcome}; with plots in {run.path}/verdict.html")
+        page = judged.saved.with_suffix(".html") if judged.saved else run.path
+        console.line(f"\n{judged.outcome}; with plots in {page}")
 
-    console.show(data, as_json=json, text=text)
-    raise typer.Exit(judged.outcome.exit_code)
+    console.show(data, as_json=as_json, text=text)
 
 
 def _known(checks: str | None) -> list[str] | None:

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lab import leases, monitoring, removal, security, topology
-from lab.errors import BadInput
+from lab.errors import BadInput, NotEnough
 from lab.harness import breaking, coming, ending, settings
 from lab.harness.flows import Flows
+from lab.harness.no_verdict import no_verdict_if_it_fails
 from lab.harness.parts import PROJECT_PREFIX, Parts
 from lab.mm2 import Connector, read_connector
 from lab.project import kafka_version
@@ -164,23 +165,30 @@ class Lab(Parts):
     ) -> Judged:
         """Judge what MM2 did with a topic; the verdicts are saved in the lab's run, if it has one.
 
+        Whatever fails meanwhile raises NotEnough: nothing was judged.
         `source` and `target` name the clusters where topics of that name are mirrored from several, or to.
         """
         from lab.spark import translated
         from lab.verify import report  # what is imported here loads Spark's client: `up` need not wait for it
         from lab.verify.verification import verify
 
-        breaking.require_whole(self.name, f'verifying "{topic}"')
-        with translated(f'verifying "{topic}"'):
+        doing = f'verifying "{topic}"'
+        breaking.require_whole(self.name, doing)
+        with no_verdict_if_it_fails(doing, self.run), translated(doing):
             flow = self.flow(topic, source=source, target=target)
             self.flows.require_reach(flow)
             judged = verify(
                 self.spark, flow, only=only, allow_duplicates=allow_duplicates, timeout_s=timeout_s, say=say
             )
-        if self.run is not None:
-            facts = self.flows.facts(flow, self.run)
-            spans = breaking.spans(self.name, judged.series)
-            report.write(self.run.save("verdict.json", {**facts, **asdict(judged), "faults": spans}))
+            if self.run is not None:
+                facts = self.flows.facts(flow, self.run)
+                spans = breaking.spans(self.name, judged.series)
+                found = {key: value for key, value in asdict(judged).items() if key != "saved"}
+                judged.saved = self.run.save_another("verdict.json", {**facts, **found, "faults": spans})
+                try:
+                    report.write(judged.saved)
+                except BadInput as error:  # a mistake of ours: the user did not write the file
+                    raise NotEnough(error.message, f"the verdict itself is in {judged.saved}") from error
         return judged
 
     @contextmanager

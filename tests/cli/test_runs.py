@@ -76,7 +76,7 @@ def test_report_writes_a_page_for_every_verdict(capsys: Captured) -> None:
 
     assert cli.exit_code(["report", "last", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["pages"] == [str(path / "verdict-2.html"), str(path / "verdict.html")]
+    assert told["pages"] == [str(path / "verdict.html"), str(path / "verdict-2.html")]
     assert "payments" in (path / "verdict-2.html").read_text()
 
 

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from lab.cli import console
 from lab.cli.program import exit_code
-from lab.errors import BadInput
+from lab.errors import BadInput, HostNotReady, LabError, NotEnough
 from lab.harness import Lab
 from lab.mm2 import SOURCE, Connector
 from lab.project import runs_folder
@@ -102,7 +104,10 @@ def test_a_check_that_is_not_there_leaves_no_run(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [(KeyboardInterrupt(), "interrupted"), (RuntimeError("a bug"), "failed: a bug")],
+    [
+        (KeyboardInterrupt(), "interrupted"),
+        (RuntimeError("a bug"), 'failed: verifying "orders" failed: RuntimeError: a bug'),
+    ],
 )
 def test_whatever_ends_a_verification_its_run_ends(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, outcome: str
@@ -111,8 +116,57 @@ def test_whatever_ends_a_verification_its_run_ends(
         raise error
 
     judged_by(monkeypatch, verify)
-    with suppress(RuntimeError):
-        exit_code(["verify", "orders"])
+    assert exit_code(["verify", "orders"]) in (3, 130)
 
     (run,) = runs_folder().iterdir()
     assert json.loads((run / "run.json").read_text())["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RuntimeError("a bug"), 3),
+        (LabError("Spark is gone"), 3),
+        (NotEnough("too little"), 3),
+        (BadInput("no connector"), 2),
+        (HostNotReady("no memory"), 4),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_1_is_the_exit_code_of_fail_and_of_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, error: BaseException, code: int, as_json: bool
+) -> None:
+    """Wherever it fails: while the lab is asked for the flow, while it is judged, or while that is shown."""
+    failing = replace(JUDGED, outcome=Outcome.FAIL)
+    judged_by(monkeypatch, lambda: failing)
+    command = ["verify", "orders", *(["--json"] if as_json else [])]
+    assert exit_code(command) == 1
+    capsys.readouterr()
+
+    def fails(*_: object, **__: object) -> Any:
+        raise error
+
+    lab = judged_by(monkeypatch, fails)
+    assert exit_code(command) == code
+    out, err = capsys.readouterr()
+    if as_json:
+        assert json.loads(out).keys() == {"error", "hint", "exit_code"}
+        assert json.loads(out)["exit_code"] == code
+    else:
+        assert "\nerror: " in err
+    lab.flows.mirroring = fails
+    assert exit_code(command) == code
+    judged_by(monkeypatch, lambda: failing)
+    monkeypatch.setattr(console, "show", fails)
+    assert exit_code(command) == code
+
+
+def test_the_object_names_the_verdicts_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    saved = replace(JUDGED, saved=Path("/runs/a/verdict-2.json"))
+    judged_by(monkeypatch, lambda: saved)
+
+    assert exit_code(["verify", "orders", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == "/runs/a/verdict-2.json"
+    assert exit_code(["verify", "orders"]) == 0
+    assert "PASS; with plots in /runs/a/verdict-2.html\n" in capsys.readouterr().out

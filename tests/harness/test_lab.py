@@ -7,11 +7,14 @@ import pytest
 from pyspark.errors import PySparkException
 
 from lab import leases, monitoring
-from lab.errors import BadInput, LabError
+from lab.errors import BadInput, HostNotReady, LabError, NotEnough
 from lab.harness import Lab, Wish
 from lab.harness.flows import Flows
+from lab.kafka import ClusterError
 from lab.project import runs_folder
-from lab.spark import SparkError
+from lab.verify import verification
+from lab.verify.verdict import Outcome
+from lab.verify.verification import Judged
 from tests.harness.conftest import Engine
 
 WISH = Wish(topology="basic-mirror", name="a")
@@ -130,8 +133,77 @@ def test_what_spark_fails_with_is_told_in_words(fake: Engine, monkeypatch: pytes
     monkeypatch.setattr(Lab, "flow", lambda *_, **__: None)
     monkeypatch.setattr(Flows, "require_reach", out_of_memory)
 
-    with pytest.raises(SparkError, match=r'^verifying "orders" failed: Job aborted: out of memory$'):
+    with pytest.raises(NotEnough, match=r'^verifying "orders" failed: Job aborted: out of memory$'):
         lab.verify("orders")
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "hint"),
+    [
+        (ClusterError("no answer", "see x"), "no answer", "see x"),
+        (LabError("no answer"), "no answer", '"lab status" shows clusters and workers; verify again'),
+        (
+            KeyError("s_count"),
+            "verifying \"orders\" failed: KeyError: 's_count'",
+            "this may be a defect of the lab: its traceback is in {run}/traceback.txt; verify again",
+        ),
+        (
+            RuntimeError("first\nsecond"),
+            'verifying "orders" failed: RuntimeError: first',
+            "this may be a defect of the lab: its traceback is in {run}/traceback.txt; verify again",
+        ),
+    ],
+)
+def test_whatever_fails_while_a_topic_is_judged_is_no_verdict(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, hint: str
+) -> None:
+    lab = Lab.up(WISH)
+    assert lab.run is not None
+    monkeypatch.setattr(Lab, "flow", lambda *_, **__: raised(error))
+
+    with pytest.raises(NotEnough) as caught:
+        lab.verify("orders")
+
+    assert (caught.value.message, caught.value.hint) == (message, hint.format(run=lab.run.path))
+    assert caught.value.exit_code == 3
+    if "traceback" in hint:
+        assert type(error).__name__ in (lab.run.path / "traceback.txt").read_text()
+
+
+@pytest.mark.parametrize("error", [BadInput("no topic"), NotEnough("too little"), HostNotReady("no memory")])
+def test_what_says_by_itself_how_it_ends_stays_so(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch, error: LabError
+) -> None:
+    lab = Lab.up(WISH)
+    monkeypatch.setattr(Lab, "flow", lambda *_, **__: raised(error))
+
+    with pytest.raises(LabError) as caught:
+        lab.verify("orders")
+
+    assert caught.value is error
+
+
+def raised(error: BaseException) -> None:
+    raise error
+
+
+def test_each_verdict_of_a_run_has_a_file_of_its_own(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = Lab.up(WISH)
+    assert lab.run is not None
+    monkeypatch.setattr(Lab, "flow", lambda *_, **__: None)
+    monkeypatch.setattr(Lab, "spark", None)
+    monkeypatch.setattr(Flows, "require_reach", lambda *_: None)
+    monkeypatch.setattr(Flows, "facts", lambda *_: {"topic": "orders"})
+
+    def judged(*_: object, **__: object) -> Judged:
+        return Judged(outcome=Outcome.PASS, source="a", target="b", verdicts=[], frozen_at="", partitions=[])
+
+    monkeypatch.setattr(verification, "verify", judged)
+    saved = [lab.verify("orders").saved for _ in range(3)]
+
+    assert saved == [lab.run.path / f"verdict{number}.json" for number in ("", "-2", "-3")]
+    assert all(path is not None and path.with_suffix(".html").exists() for path in saved)
+    assert "saved" not in json.loads((lab.run.path / "verdict.json").read_text())
 
 
 def test_the_clients_are_made_while_the_services_start(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
