@@ -3,6 +3,7 @@
 What the records look like is in `lab.records`; beside a scenario's steps it runs as `lab.producing`.
 """
 
+import json
 import time
 import zlib
 from collections.abc import Callable
@@ -32,14 +33,20 @@ _BATCH: Final = 256  # records between two looks at deliveries, clock and ledger
 # records a second, 100 bursts instead of 5 took three times the CPU of all of them together.
 _BURSTS_PER_S: Final = 5
 
-# After these the record is certainly not in the topic; after any other error nobody knows.
-_NOT_WRITTEN: Final = frozenset(
+# With these a broker refuses the very batch that it was sent; after any error that is in neither list nobody
+# knows what became of the record.
+_REFUSED: Final = frozenset(
     (
         *(KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_RECORD),
-        *(KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.POLICY_VIOLATION, KafkaError.INVALID_TIMESTAMP),
-        *(KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),
+        *(KafkaError.POLICY_VIOLATION, KafkaError.INVALID_TIMESTAMP),
     )
 )
+# With these a record may also fail that was never sent.
+_REFUSED_OR_NOT_SENT: Final = frozenset(
+    (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
+)
+_MEASURED_MS: Final = 500
+_MEASURED_S: Final = 5.0  # for two of librdkafka's statistics, also on a busy machine
 
 
 class Workload:
@@ -51,7 +58,10 @@ class Workload:
         self.stopped = False
         self._plan, self._topic, self._ledger = plan, topic, ledger
         self._where = f'topic "{topic}" of cluster "{cluster.alias}"'
-        self._producer: Producer = cluster.producer(**_settings(plan))
+        self._refusals: list[int | None] = []
+        self._answered = 0  # of them, those that a broker answered for certain
+        self._statistics, self._measured = "", 0
+        self._producer: Producer = cluster.producer(**_settings(plan), stats_cb=self._measure)
         self._deliveries = [self._delivery(partition) for partition in range(len(cluster.offsets(topic)))]
         self._begin = time.monotonic()
 
@@ -79,6 +89,7 @@ class Workload:
         finally:
             self._producer.flush(self.patience_s if self.tally.sent else 0)
             self._counted().seconds = time.monotonic() - self._begin
+            self._settle_refusals()
             del self._producer  # closed with its last reference
         return self.tally
 
@@ -193,10 +204,36 @@ class Workload:
 
     def _refused(self, error: KafkaError, sequence: int | None = None) -> None:
         self.tally.first_error = self.tally.first_error or error.str()
-        if error.code() in _NOT_WRITTEN:
-            self.tally.failed += 1
+        if error.code() in _REFUSED or error.code() in _REFUSED_OR_NOT_SENT:
+            self._refusals.append(sequence)
+            self._answered += error.code() in _REFUSED
+
+    def _settle_refusals(self) -> None:
+        """What was refused is certainly not in the topic if no record was sent twice.
+
+        The refusal may be of a second attempt, after a first one without an answer that the topic has all the
+        same. librdkafka knows that of each record (rd_kafka_message_status), but its Python client does not
+        say so; it counts what it has sent, though, each attempt anew.
+        """
+        if not self._refusals:
+            return
+        first, deadline = self._measured, time.monotonic() + _MEASURED_S
+        while (
+            self._measured < first + 2 and time.monotonic() < deadline
+        ):  # the next may have been made before
+            self._producer.poll(0.1)
+        if self._measured < first + 2:
+            return
+        if json.loads(self._statistics).get("txmsgs") != self.tally.acked + self._answered:
+            return
+        self.tally.failed = len(self._refusals)
+        for sequence in self._refusals:
             if self._ledger is not None and sequence is not None:
                 self._ledger.fail(sequence)
+
+    def _measure(self, statistics: str) -> None:
+        self._statistics = statistics
+        self._measured += 1
 
     def _counted(self) -> Tally:
         if self._ledger is not None:
@@ -214,6 +251,7 @@ def _settings(plan: Plan) -> dict[str, object]:
         "enable.idempotence": True,
         "linger.ms": 5,
         "compression.type": plan.compression,
+        "statistics.interval.ms": _MEASURED_MS,
         # the broker judges what is too large, not the client's default of 1 MB
         "message.max.bytes": max(1_000_000, plan.size_bytes + 100_000),
     }

@@ -1,14 +1,16 @@
 """Every record says which one it is, and every byte of it can be recomputed from that."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
 
+from lab import workload as workload_module
 from lab.errors import BadInput
 from lab.kafka import Cluster, ClusterError, KafkaError, KafkaException, Offsets
 from lab.ledger import Heading, Ledger, summary
@@ -157,13 +159,17 @@ class Broker:
         timed_out: int = 0,
         forgotten: int = 0,
         partitions: int = 2,
+        resent: int = 0,
+        error: KafkaError = TOO_LARGE,
+        not_sent: int = 0,
     ) -> None:
         self.records: list[dict[str, Any]] = []
         self.config: dict[str, object] = {}
         self.calls: list[str] = []
         self.broken = False
         self._full_every = full_every
-        self._errors = [TOO_LARGE] * refused + [TIMED_OUT] * timed_out
+        self._errors = [error] * refused + [TIMED_OUT] * timed_out
+        self._sent = resent - not_sent
         self._forgotten = forgotten
         self._ends = [0] * partitions
         self._waiting: list[tuple[int, Callable[[KafkaError | None, Delivered], None]]] = []
@@ -197,7 +203,10 @@ class Broker:
         self._waiting.append((partition, on_delivery))
 
     def poll(self, _: float) -> None:
+        measure = cast(Callable[[str], None], self.config["stats_cb"])
+        measure(json.dumps({"txmsgs": self._sent}))  # of before, which must not count
         for partition, on_delivery in self._waiting:
+            self._sent += 1
             if self._forgotten:
                 self._forgotten -= 1
             elif self._errors:
@@ -206,6 +215,7 @@ class Broker:
                 on_delivery(None, Delivered(self._ends[partition]))
                 self._ends[partition] += 1
         self._waiting.clear()
+        measure(json.dumps({"txmsgs": self._sent}))
 
     def flush(self, timeout_s: float) -> None:
         self.poll(timeout_s)
@@ -283,18 +293,64 @@ def test_every_tenth_record_is_a_tombstone_and_still_says_which_one_it_is() -> N
 
 
 def test_what_is_refused_failed_and_what_is_forgotten_or_timed_out_is_unknown(tmp_path: Path) -> None:
-    broker = Broker(refused=2, timed_out=1, forgotten=1)
+    broker = Broker(timed_out=1, forgotten=1)
+
+    rows = accounted(broker, Plan(run="cafe", records=4), tmp_path / "unknown")
+
+    assert [row["outcome"] for row in rows] == [3, 3, 1, 1]
+    assert [(row["partition"], row["offset"]) for row in rows[1:]] == [(None, None), (0, 0), (1, 0)]
+
+    rows = accounted(Broker(refused=2), Plan(run="cafe", records=4), tmp_path / "refused")
+
+    assert [row["outcome"] for row in rows] == [2, 2, 1, 1]
+
+
+NOT_AUTHORIZED = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "not authorized")
+NO_TOPIC = KafkaError(KafkaError._UNKNOWN_TOPIC, "unknown topic")
+
+
+@pytest.mark.parametrize(
+    ("error", "sent", "outcome"),
+    [
+        (TOO_LARGE, {}, 2),
+        (TOO_LARGE, {"resent": 1}, 3),
+        (NOT_AUTHORIZED, {"not_sent": 2}, 2),
+        (NOT_AUTHORIZED, {"not_sent": 1}, 3),
+        (NOT_AUTHORIZED, {}, 3),  # one of them may have been sent twice, and the other never
+        (NO_TOPIC, {"not_sent": 2}, 2),
+        (NO_TOPIC, {"not_sent": 2, "resent": 1}, 3),
+    ],
+)
+def test_what_may_have_been_refused_at_a_second_attempt_is_unknown(
+    tmp_path: Path, error: KafkaError, sent: dict[str, int], outcome: int
+) -> None:
+    """The first may have been written, without an answer: nothing says which record was sent twice."""
+    broker = Broker(refused=2, error=error, **sent)
 
     rows = accounted(broker, Plan(run="cafe", records=6), tmp_path)
 
-    assert [row["outcome"] for row in rows] == [3, 2, 2, 3, 1, 1]
-    assert [(row["partition"], row["offset"]) for row in rows[3:]] == [(None, None), (0, 0), (1, 0)]
+    assert [row["outcome"] for row in rows] == [outcome, outcome, 1, 1, 1, 1]
+
+
+def test_without_statistics_what_was_refused_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workload, "_measure", lambda *_: None)
+    monkeypatch.setattr(workload_module, "_MEASURED_S", 0.05)
+
+    rows = accounted(Broker(refused=1), Plan(run="cafe", records=2), tmp_path)
+
+    assert [row["outcome"] for row in rows] == [3, 1]
 
 
 def test_without_a_ledger_the_counts_are_the_same() -> None:
-    tally = produced(Broker(refused=2, timed_out=1, forgotten=1), Plan(run="cafe", records=10))
+    tally = produced(Broker(timed_out=1, forgotten=1), Plan(run="cafe", records=10))
 
-    assert (tally.sent, tally.acked, tally.failed, tally.unknown) == (10, 6, 2, 2)
+    assert (tally.sent, tally.acked, tally.failed, tally.unknown) == (10, 8, 0, 2)
+
+    tally = produced(Broker(refused=2), Plan(run="cafe", records=10))
+
+    assert (tally.sent, tally.acked, tally.failed, tally.unknown) == (10, 8, 2, 0)
     assert tally.first_error == "message too large"
 
 
