@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +17,7 @@ from lab.kafka import Producer
 from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.producing import Producing
 from lab.records import Plan
+from lab.run import Run
 from lab.verify.catching_up import QUIET_S
 from lab.verify.verdict import Outcome
 from lab.verify.verification import Judged
@@ -102,11 +102,11 @@ def holding(lab: Lab, topic: str) -> Iterator[Producer]:
     yield producer
 
 
-def test_what_an_open_transaction_holds_back_is_not_owed(lab: Lab, topic: str, tmp_path: Path) -> None:
+def test_what_an_open_transaction_holds_back_is_not_owed(lab: Lab, run: Run, topic: str) -> None:
     """Neither its own records nor what comes after them, though those were acknowledged."""
     mirrored(lab, topic, **{"source.consumer.isolation.level": "read_committed"})
     with holding(lab, topic) as producer:
-        with Producing(lab.source, topic, Plan(run="feed0be4", records=COUNT), tmp_path) as after:
+        with Producing(lab.source, topic, Plan(run="feed0be4", records=COUNT), run.path / topic) as after:
             after.wait()
         assert after.ledger.acked == COUNT
         lab.target.wait_for_records(

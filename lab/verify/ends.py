@@ -41,6 +41,13 @@ class Ends:
         """Whether the source was written to meanwhile."""
         return any(self.source[partition].end > named.end for partition, named in self.owed.items())
 
+    @property
+    def without_holes(self) -> bool:
+        """Whether ledgers account for each offset of the source; others may be anybody's markers."""
+        written = sum(ledger.acked + ledger.unknown for ledger in self.ledgers)
+        offsets = sum(offsets.count for offsets in self.source.values())
+        return 0 < written >= offsets and not self.grown and not self.unstable
+
 
 def name_ends(flow: Flow, owed: Frozen, frozen_at: datetime, tell: Say = lambda _: None) -> Ends:
     """The target's ends, then the ledgers, then the source's ends: each may point into the next."""

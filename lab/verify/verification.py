@@ -173,9 +173,7 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
             f'topic "{flow.remote}" is compacted and has several sources',
             "whose record of a key is the last one there, nobody promises",
         )
-    # Where the lab did not write itself, it cannot know what the holes between offsets are.
-    whole = not (transactional or compacted or ends.grown or ends.unstable)
-    holes = 0 if known and whole else None
+    holes = 0 if ends.without_holes and not transactional and not compacted else None
     # of a source that has no markers MM2 then makes a target that has
     target_holes = None if flow.writes_transactions else holes
     nothing = Offsets(start=0, end=0)

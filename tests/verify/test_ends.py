@@ -1,6 +1,7 @@
 """Between which offsets both sides are read, and which ledgers and sources count."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -8,11 +9,11 @@ import pytest
 
 from lab.errors import NotEnough
 from lab.kafka import Cluster, ClusterError, Offsets, Place
-from lab.ledger import Heading, Ledger
+from lab.ledger import Heading, Ledger, summary
 from lab.mm2 import IDENTITY_POLICY, SOURCE, Connector
 from lab.project import runs_folder
-from lab.verify import ends
-from lab.verify.ends import name_ends, other_accounts, others_at_rest, source_ends
+from lab.verify import ends as ends_module
+from lab.verify.ends import Ends, name_ends, other_accounts, others_at_rest, source_ends
 from lab.verify.flow import Flow, Origin
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -202,7 +203,7 @@ def known(topic_id: str, notes: list[str]) -> Sequence[str]:
 
 
 def test_a_ledger_is_known_by_its_topics_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ends, "belongs", lambda *_: pytest.fail("the id decides"))
+    monkeypatch.setattr(ends_module, "belongs", lambda *_: pytest.fail("the id decides"))
     for run, topic_id in (("mine", "an-id"), ("earlier", "another-id"), ("old", NO_ID)):
         ledger(run, topic_id)
     notes: list[str] = []
@@ -213,7 +214,7 @@ def test_a_ledger_is_known_by_its_topics_id(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("no_id", [NO_ID, "None", ""])
 def test_without_topic_ids_a_record_must_prove_it(monkeypatch: pytest.MonkeyPatch, no_id: str) -> None:
-    monkeypatch.setattr(ends, "belongs", lambda found, _: found.heading.run == "mine")
+    monkeypatch.setattr(ends_module, "belongs", lambda found, _: found.heading.run == "mine")
     for run, topic_id in (("mine", NO_ID), ("earlier", NO_ID), ("ancient", None), ("other", "an-id")):
         ledger(run, topic_id)
     notes: list[str] = []
@@ -223,3 +224,33 @@ def test_without_topic_ids_a_record_must_prove_it(monkeypatch: pytest.MonkeyPatc
         '2 ledgers of a topic "orders" of a cluster "source" are left out: the cluster has no topic ids, and '
         "no record stands where they say that it was acknowledged"
     ]
+
+
+@pytest.mark.parametrize(
+    ("acked", "unknown", "source", "unstable", "known"),
+    [
+        (14, 0, TARGET, {}, True),
+        (10, 4, TARGET, {}, True),
+        (20, 0, TARGET, {}, True),  # retention has passed
+        (13, 0, TARGET, {}, False),  # a marker, or a record of somebody else
+        (0, 0, TARGET, {}, False),
+        (0, 0, {0: (0, 0), 1: (0, 0)}, {}, False),
+        (20, 0, {0: (11, 11), 1: (4, 4)}, {}, False),  # grown
+        (14, 0, TARGET, {0: range(10, 12)}, False),
+    ],
+)
+def test_where_ledgers_do_not_account_for_each_offset_any_may_be_empty(
+    acked: int, unknown: int, source: dict[int, tuple[int, int]], unstable: dict[int, range], known: bool
+) -> None:
+    ledger("mine", "an-id")
+    (path,) = runs_folder().rglob("ledger.parquet")
+    ends = Ends(
+        owed={p: Offsets(start=0, end=min(end, TARGET[p][0])) for p, (end, _) in source.items()},
+        source={p: Offsets(start=0, end=end) for p, (end, _) in source.items()},
+        target={},
+        ledgers=[replace(summary(path), acked=acked, unknown=unknown)],
+        frozen_at=NOW,
+        unstable=unstable,
+    )
+
+    assert ends.without_holes is known
