@@ -1,0 +1,229 @@
+"""What is true of a history: clean, faulty, or wrong only in records that nobody judges any more.
+
+Judged is what the source still has, and what its ledger says that it was given. First each copy is
+compared with the record that it really came from. Since equal records are interchangeable, what looks
+wrong then is clean all the same if another way to tell them apart explains what a reader sees.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from lab.ledger import ACKED
+from lab.records import identity_in, payload, record_id
+from scenarios.verifier.histories import RUN
+from scenarios.verifier.truth.explain import Explanation, Item, explain
+from scenarios.verifier.truth.logs import Content, Copy, End, Place, Truth
+
+
+class Label(StrEnum):
+    CLEAN = "clean"
+    FAULTY = "faulty"
+    NOT_JUDGED = "not judged"
+
+
+@dataclass(kw_only=True)
+class Judgement:
+    label: Label = Label.CLEAN
+    faults: Counter[str] = field(default_factory=Counter)  # by the name of the check that asks
+    not_judged: Counter[str] = field(default_factory=Counter)
+    owed: int = 0
+    compared: int = 0  # records of the target that the source still has
+
+
+def judge(truth: Truth, *, ledger: bool) -> Judgement:
+    found = _Comparison(truth, ledger=ledger).compare()
+    if not found.faults and not found.not_judged:
+        return found
+    earlier_topic = found.not_judged["earlier topic"]
+    if not truth.knobs.compacted and explained(truth, ledger=ledger, wild=False):
+        found.label = Label.NOT_JUDGED if earlier_topic else Label.CLEAN
+    elif (truth.knobs.compacted and not found.faults) or explained(truth, ledger=ledger, wild=True):
+        found.label = Label.NOT_JUDGED
+    else:
+        found.label = Label.FAULTY
+    return found
+
+
+def is_owed(truth: Truth, place: Place, *, ledger: bool) -> bool:
+    """Whether a reader of the target must find it, or a later record of its key."""
+    partition, offset = place
+    source = truth.source[partition]
+    slot = source.slots[offset]
+    if slot.content is None or offset >= source.owed_end or offset not in set(truth.readable(partition)):
+        return False
+    known = ledger and slot.sent is not None
+    if slot.end is End.ABORTED and known:
+        return False
+    if truth.knobs.compacted:
+        return truth.lives(place) and slot.content.value is not None and not _superseded(truth, place)
+    acked = known and any(s.sequence == slot.sent and s.outcome == ACKED for s in truth.ledger)
+    return truth.lives(place) or (acked and slot.end is End.COMMITTED)
+
+
+def _superseded(truth: Truth, place: Place) -> bool:
+    partition, offset = place
+    key = truth.content(place).key
+    return any(o > offset and truth.content((partition, o)).key == key for o in truth.readable(partition))
+
+
+def visible(truth: Truth, partition: int) -> list[Copy]:
+    target = truth.target[partition]
+    return [c for c in target.copies[target.start :] if c.content and not c.compacted and not c.other_source]
+
+
+def explained(
+    truth: Truth, *, ledger: bool, wild: bool, spare: bool = False
+) -> dict[int, Explanation] | None:
+    """An explanation of each partition, or None if one has none.
+
+    `wild`: what the source has deleted and no ledger names may have been anything. `spare`: so may what
+    the target has deleted.
+    """
+    found = {}
+    for partition, target in truth.target.items():
+        copies = [copy for copy in visible(truth, partition) if not copy.earlier_topic]
+        explanation = explain(
+            items(truth, partition, ledger=ledger, wild=wild, spare=spare),
+            [copy.content for copy in copies if copy.content],
+            stamped=truth.knobs.stamped,
+            repeats=truth.knobs.duplicates_allowed,
+            spare=target.start if spare else 0,
+        )
+        if explanation is None:
+            return None
+        found[partition] = explanation
+    return found
+
+
+def items(truth: Truth, partition: int, *, ledger: bool, wild: bool, spare: bool) -> list[Item]:
+    """The source's places from which records may have come."""
+    target = truth.target[partition]
+    visibly = set(map(id, target.copies[target.start :]))
+    hidden = {c.origin for c in target.copies if c.origin and (id(c) not in visibly or c.compacted)}
+    readable = set(truth.readable(partition))
+    found = []
+    for offset, slot in enumerate(truth.source[partition].slots):
+        place = partition, offset
+        anything = wild and not truth.lives(place) and not (ledger and slot.sent is not None)
+        anything |= wild and slot.content is None and offset < truth.source[partition].start
+        if anything or offset in readable:
+            content = None if anything else slot.content
+            must = is_owed(truth, place, ledger=ledger)
+            covered = not spare and place in hidden
+            found.append(Item(offset=offset, content=content, must=must, covered=covered))
+    return found
+
+
+class _Comparison:
+    """Of each copy with the record that it came from."""
+
+    def __init__(self, truth: Truth, *, ledger: bool) -> None:
+        self._truth, self._ledger = truth, ledger
+        self._found = Judgement()
+        self._copies = [(p, copy) for p, target in truth.target.items() for copy in target.copies if copy.content]
+        self._visible = [(p, copy) for p in truth.target for copy in visible(truth, p)]
+
+    def compare(self) -> Judgement:
+        self._loss()
+        self._duplicates()
+        self._order()
+        for partition, copy in self._visible:
+            self._one(partition, copy)
+        if self._truth.knobs.compacted:
+            self._last_values()
+        return self._found
+
+    def _note(self, check: str, *, judged: bool) -> None:
+        (self._found.faults if judged else self._found.not_judged)[check] += 1
+
+    def _judged(self, place: Place) -> bool:
+        slot = self._truth.source[place[0]].slots[place[1]]
+        return self._truth.lives(place) or (self._ledger and slot.sent is not None)
+
+    def _loss(self) -> None:
+        truth = self._truth
+        arrived = {copy.origin for _, copy in self._copies}
+        for partition, source in truth.source.items():
+            last = max((o[1] for o in arrived if o and o[0] == partition), default=-1)
+            for offset in truth.readable(partition):
+                place = partition, offset
+                owed = is_owed(truth, place, ledger=self._ledger)
+                self._found.owed += owed
+                if place in arrived:
+                    continue
+                if owed:
+                    self._note("catch_up" if offset > last else "loss", judged=True)
+                elif source.begun <= offset < source.owed_end and not source.slots[offset].compacted:
+                    self._note("loss", judged=False)
+
+    def _duplicates(self) -> None:
+        if not self._truth.knobs.duplicates_allowed:
+            for origin, count in Counter(c.origin for _, c in self._visible if c.origin).items():
+                if count > 1:
+                    self._note("duplicates", judged=self._judged(origin))
+
+    def _order(self) -> None:
+        """A later copy of what stood there before is a replay, wherever it stands."""
+        seen: set[Place] = set()
+        highest: dict[int, Place] = {}
+        visibly = {id(copy) for _, copy in self._visible}
+        for partition, copy in self._copies:
+            origin = copy.origin
+            if not origin or origin[0] != partition:
+                continue
+            if id(copy) in visibly:
+                above = highest.setdefault(partition, origin)
+                if origin < above and origin not in seen:
+                    judged = self._judged(origin) or self._judged(above)
+                    self._note("order", judged=judged and not self._truth.knobs.compacted)
+                highest[partition] = max(above, origin)
+            seen.add(origin)
+
+    def _one(self, partition: int, copy: Copy) -> None:
+        """A copy by itself: whether it is of a record, of this partition, and the same."""
+        truth, origin, content = self._truth, copy.origin, copy.content
+        assert content is not None
+        if copy.earlier_topic:
+            self._note("earlier topic", judged=False)
+        elif origin is None:
+            self._note("phantoms", judged=True)
+        else:
+            self._found.compared += truth.lives(origin)
+            if origin[0] != partition:
+                self._note("partition", judged=True)
+            there = truth.content(origin)
+            if (there.key, there.value) != (content.key, content.value):
+                judged = truth.lives(origin) or self._recomputed(origin, content)
+                self._note("payload", judged=judged)
+            if there.headers != content.headers:
+                self._note("headers", judged=truth.lives(origin))
+            earlier, other = content.timestamp < there.timestamp, content.timestamp != there.timestamp
+            if earlier if copy.stamped else other:
+                self._note("timestamp", judged=truth.lives(origin))
+
+    def _recomputed(self, origin: Place, content: Content) -> bool:
+        """Whether the id alone proves the value wrong; what was cut short may have been as short."""
+        sent = self._truth.source[origin[0]].slots[origin[1]].sent
+        if not self._ledger or sent is None or content.value is None:
+            return False
+        return content.value != payload(record_id(RUN, sent), len(content.value))
+
+    def _last_values(self) -> None:
+        """For whoever reads to the end: each key of the source has its last value."""
+        truth = self._truth
+        for partition in truth.source:
+            last = {copy.content.key: copy.content for copy in visible(truth, partition) if copy.content}
+            for offset in truth.readable(partition):
+                place = partition, offset
+                if is_owed(truth, place, ledger=self._ledger):
+                    content = truth.content(place)
+                    if content.key not in last or last[content.key].value != content.value:
+                        hidden = truth.target[partition].start > 0
+                        self._note("compaction", judged=not hidden)
+
+
+def names_lab(content: Content) -> bool:
+    """Whether the content carries an id of the lab's run."""
+    found = identity_in(content.value, content.headers)
+    return found is not None and found[0] == RUN
