@@ -8,6 +8,8 @@ first record that is left there.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from lab.records import identity_in
+from scenarios.verifier.histories import RUN
 from scenarios.verifier.truth.logs import Content
 
 _NONE = -1
@@ -21,6 +23,7 @@ class Item:
     content: Content | None
     must: bool  # owed
     covered: bool = False  # a copy of it stood on the target and has been deleted
+    not_of_lab: bool = False  # a ledger names all records of the lab, and none at this place
 
 
 @dataclass(kw_only=True)
@@ -37,9 +40,15 @@ class _State:
     path: tuple["_State", int, bool] | None = None  # from where, to which item, and whether as a repetition
 
 
+def names_lab(content: Content) -> bool:
+    """Whether the content carries an id of the lab's run."""
+    found = identity_in(content.value, content.headers)
+    return found is not None and found[0] == RUN
+
+
 def matches(item: Item, found: Content, *, stamped: bool) -> bool:
     if item.content is None:
-        return True
+        return not (item.not_of_lab and names_lab(found))
     if stamped:
         timestamp = item.content.timestamp
         return found.timestamp >= timestamp and replace(found, timestamp=timestamp) == item.content
@@ -83,10 +92,11 @@ def _next(
         for item in fitting:
             if item > at:
                 reach(item, state.spent + owed[item] - owed[at + 1], state, item, repeated=False)
+            elif not repeats:
+                continue
             elif again:
-                if repeats:
-                    reach(at, state.spent, state, item, repeated=True)
-            else:  # its first copy has been deleted: this is a replay, and what was passed over is paid for
+                reach(at, state.spent, state, item, repeated=True)
+            elif items[item].content:  # a replay of what the target has deleted; what was owed is paid for
                 free = items[item].covered or items[item].must
                 reach(at, state.spent + (not free), state, item, repeated=True)
     return after

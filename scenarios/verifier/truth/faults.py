@@ -211,6 +211,25 @@ def _foreign(truth: Truth, random_: random.Random) -> bool:
 
 
 @fault
+def _aborted_mirrored(truth: Truth, random_: random.Random) -> bool:
+    """By a mirror that was to read committed records only."""
+    some = [
+        (partition, offset)
+        for partition, source in truth.source.items()
+        for offset, slot in enumerate(source.slots)
+        if truth.knobs.read_committed and slot.content and slot.end is End.ABORTED
+    ]
+    if not some:
+        return False
+    place = random_.choice(some)
+    copies = truth.target[place[0]].copies
+    later = (i for i, copy in enumerate(copies) if copy.origin and copy.origin > place)
+    copy = Copy(content=truth.content(place), origin=place, stamped=truth.knobs.stamped)
+    copies.insert(next(later, len(copies)), copy)
+    return True
+
+
+@fault
 def _last_value_stale(truth: Truth, random_: random.Random) -> bool:
     """The last record of a key never arrives, an earlier one has."""
     if not truth.knobs.compacted:

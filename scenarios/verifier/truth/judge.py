@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lab.ledger import ACKED
-from lab.records import identity_in, payload, record_id
+from lab.records import payload, record_id
 from scenarios.verifier.histories import RUN
 from scenarios.verifier.truth.explain import Explanation, Item, explain
 from scenarios.verifier.truth.logs import Content, Copy, End, Place, Truth
@@ -111,7 +111,7 @@ def items(truth: Truth, partition: int, *, ledger: bool, wild: bool, spare: bool
             content = None if anything else slot.content
             must = is_owed(truth, place, ledger=ledger)
             covered = not spare and place in hidden
-            found.append(Item(offset=offset, content=content, must=must, covered=covered))
+            found.append(Item(offset=offset, content=content, must=must, covered=covered, not_of_lab=ledger))
     return found
 
 
@@ -158,10 +158,22 @@ class _Comparison:
                     self._note("loss", judged=False)
 
     def _duplicates(self) -> None:
-        if not self._truth.knobs.duplicates_allowed:
-            for origin, count in Counter(c.origin for _, c in self._visible if c.origin).items():
-                if count > 1:
+        """Also one whose first copy the target has deleted, if it stands behind a later record."""
+        if self._truth.knobs.duplicates_allowed:
+            return
+        seen: set[Place] = set()
+        visibly: dict[int, set[Place]] = {partition: set() for partition in self._truth.target}
+        left = {id(copy) for _, copy in self._visible}
+        for partition, copy in self._copies:
+            origin = copy.origin
+            if not origin:
+                continue
+            if id(copy) in left:
+                repeated = any(other >= origin for other in visibly[partition])
+                if origin in seen and repeated:
                     self._note("duplicates", judged=self._judged(origin))
+                visibly[partition].add(origin)
+            seen.add(origin)
 
     def _order(self) -> None:
         """A later copy of what stood there before is a replay, wherever it stands."""
@@ -190,6 +202,8 @@ class _Comparison:
             self._note("phantoms", judged=True)
         else:
             self._found.compared += truth.lives(origin)
+            if origin[1] not in truth.readable(origin[0]):  # aborted, and only committed ones were to be read
+                self._note("phantoms", judged=True)
             if origin[0] != partition:
                 self._note("partition", judged=True)
             there = truth.content(origin)
@@ -222,8 +236,3 @@ class _Comparison:
                         hidden = truth.target[partition].start > 0
                         self._note("compaction", judged=not hidden)
 
-
-def names_lab(content: Content) -> bool:
-    """Whether the content carries an id of the lab's run."""
-    found = identity_in(content.value, content.headers)
-    return found is not None and found[0] == RUN
