@@ -6,7 +6,15 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from lab.spark import SparkSession
-from lab.verify.evidence import FEW, LITTLE, Histories
+from lab.verify.evidence import (
+    FEW,
+    LEDGER_COLUMNS,
+    LITTLE,
+    OWED_COLUMNS,
+    PARTITION_COLUMNS,
+    RECORD_COLUMNS,
+    Histories,
+)
 from scenarios.verifier.histories import ELSEWHERE, OTHER_RUN, RUN, History, Record
 
 MANY = 1_000  # histories
@@ -46,7 +54,11 @@ def frames(spark: SparkSession, histories: Sequence[History], pieces: int | None
         pa.Table.from_pylist([row for h in histories for row in _partitions(h)], _PARTITION),
         pa.Table.from_pylist([row for h in histories for row in _partitions(h)], _OWED),
     ]
-    made = [spark.createDataFrame(table) for table in tables]
+    columns = (RECORD_COLUMNS, RECORD_COLUMNS, LEDGER_COLUMNS, PARTITION_COLUMNS, OWED_COLUMNS)
+    made = [  # of a table without rows Spark does not ask for the schema
+        spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], said)
+        for table, said in zip(tables, columns, strict=True)
+    ]
     if pieces:
         made = [frame.repartition(pieces) for frame in made]
     return Histories(

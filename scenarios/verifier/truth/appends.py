@@ -10,6 +10,7 @@ from scenarios.verifier.truth.logs import Content, End, Knobs, Slot, Source, Tru
 
 BEGIN_MS = 1_700_000_000_000
 _VALUES = (b"tick", b"tock", b"", b"\xff\xfe")
+_MORE_HEADERS = (("lab-twice", b"1"), ("lab-twice", b"2"), ("lab-empty", b""), ("lab-null", None))
 _KEYS = 4
 
 
@@ -76,9 +77,15 @@ class Producers:
             ledger.append(Sent(sequence=sequence, outcome=UNKNOWN))
             return
         identity = record_id(RUN, sequence)
-        headers: Headers = (("lab-id", identity.encode()),)
+        headers: tuple[tuple[str, bytes | None], ...] = (("lab-id", identity.encode()),)
         if self._knobs.headers:
-            headers = (*headers, ("lab-twice", b"1"), ("lab-twice", b"2"), ("lab-empty", b""), ("lab-null", None))
+            headers = (
+                *headers,
+                ("lab-twice", b"1"),
+                ("lab-twice", b"2"),
+                ("lab-empty", b""),
+                ("lab-null", None),
+            )
         dead = self._knobs.compacted and self._random.random() < 0.2
         value = None if dead else payload(identity, 60)
         at = len(self._truth.source[partition].slots)

@@ -22,7 +22,9 @@ def truths(records: int) -> Iterator[Truth]:
         for values in product(VALUES, repeat=count):
             for name, copies, begun in _mirrors(values):
                 for start, target_start in product(range(count + 1), range(min(3, len(copies) + 1))):
-                    source = Source(slots=[Slot(content=_content(v)) for v in values], start=start, begun=begun)
+                    source = Source(
+                        slots=[Slot(content=_content(v)) for v in values], start=start, begun=begun
+                    )
                     yield Truth(
                         knobs=Knobs(records=count),
                         source={0: source},

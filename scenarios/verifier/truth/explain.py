@@ -103,7 +103,9 @@ def _next(
 
 
 def _explanation(items: Sequence[Item], state: _State) -> Explanation:
-    found, used, replayed = Explanation(), set(), set()
+    found = Explanation()
+    used: set[int] = set()
+    replayed: set[int] = set()
     while state.path:
         state, item, repeated = state.path
         found.offsets.insert(0, items[item].offset)

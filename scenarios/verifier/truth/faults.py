@@ -8,6 +8,7 @@ import base64
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from scenarios.verifier.truth.appends import other_content
@@ -103,7 +104,7 @@ def _swapped(truth: Truth, random_: random.Random) -> bool:
 
 def _neighbours(truth: Truth) -> list[tuple[Where, Where]]:
     some = _candidates(truth)
-    return [(a, b) for a, b in zip(some, some[1:], strict=False) if a[0] == b[0]]
+    return [(a, b) for a, b in pairwise(some) if a[0] == b[0]]
 
 
 @fault
@@ -129,7 +130,9 @@ def _moved(truth: Truth, random_: random.Random) -> bool:
     return True
 
 
-def _changed(truth: Truth, random_: random.Random, change: Callable[[Content], dict[str, Any] | None]) -> bool:
+def _changed(
+    truth: Truth, random_: random.Random, change: Callable[[Content], dict[str, Any] | None]
+) -> bool:
     """A copy gets the fields that `change` gives for its content; None where there is nothing to change."""
     some = [
         (where, changed)

@@ -121,7 +121,8 @@ class _Comparison:
     def __init__(self, truth: Truth, *, ledger: bool) -> None:
         self._truth, self._ledger = truth, ledger
         self._found = Judgement()
-        self._copies = [(p, copy) for p, target in truth.target.items() for copy in target.copies if copy.content]
+        every = ((p, copy) for p, target in truth.target.items() for copy in target.copies)
+        self._copies = [(p, copy) for p, copy in every if copy.content]
         self._visible = [(p, copy) for p in truth.target for copy in visible(truth, p)]
 
     def compare(self) -> Judgement:
@@ -235,4 +236,3 @@ class _Comparison:
                     if content.key not in last or last[content.key].value != content.value:
                         hidden = truth.target[partition].start > 0
                         self._note("compaction", judged=not hidden)
-

@@ -154,6 +154,7 @@ def draw(random_: random.Random) -> Knobs:
         return random_.random() < share
 
     compacted, ledger = often(0.15), random_.choice(("all", "some", "none"))
+    duplicates_allowed = often(0.5)
     return Knobs(
         partitions=random_.choice((1, 1, 2, 2, 3, 4)),
         records=random_.choice((0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, random_.randint(0, 60))),
@@ -170,13 +171,14 @@ def draw(random_: random.Random) -> Knobs:
         trimmed=often(0.35),
         begins_late=often(0.12),
         overtaken=not compacted and often(0.08),
-        restarts=random_.choice((0, 0, 0, 1, 2)),
+        # where no duplicate is allowed each restart is a fault
+        restarts=random_.choice((0, 1, 1, 2)) if duplicates_allowed or often(0.1) else 0,
         producer_at_work=often(0.15),
         read_committed=often(0.4),
         exactly_once=often(0.15),
         stamped=often(0.15),
         target_trimmed=often(0.15),
         fan_in=not compacted and ledger != "none" and often(0.1),
-        duplicates_allowed=often(0.5),
+        duplicates_allowed=duplicates_allowed,
         faults=random_.choice((0, 0, 0, 0, 1, 1, 1, 2)),
     )

@@ -73,9 +73,7 @@ def _order(truth: Truth, partition: int, random_: random.Random) -> list[int]:
     return _with_restarts(order, random_, knobs.restarts)
 
 
-def _left_by_cleaner(
-    truth: Truth, partition: int, readable: list[int], random_: random.Random
-) -> list[int]:
+def _left_by_cleaner(truth: Truth, partition: int, readable: list[int], random_: random.Random) -> list[int]:
     """MM2 had come to some offset when the cleaner ran. Tombstones it has read: they stand for a day."""
     slots, reached = truth.source[partition].slots, random_.randint(0, len(readable))
     return [

@@ -101,10 +101,9 @@ def _make_true(truth: Truth, partition: int, explanation: Explanation) -> None:
         if not truth.lives((partition, offset)) and slot.sent is None:
             source.slots[offset] = Slot(content=copy.content)
         copies.append(Copy(content=copy.content, origin=(partition, offset), stamped=copy.stamped))
+    places = [(partition, o) for o in sorted(explanation.earlier) if source.slots[o].content]
     earlier = [
-        Copy(content=truth.content((partition, offset)), origin=(partition, offset), stamped=truth.knobs.stamped)
-        for offset in sorted(explanation.earlier)
-        if source.slots[offset].content
+        Copy(content=truth.content(place), origin=place, stamped=truth.knobs.stamped) for place in places
     ]
     padding = [Copy(content=_UNKNOWN)] * (target.start - len(earlier))
     truth.target[partition] = Target(copies=padding + earlier + copies, start=target.start)
