@@ -8,7 +8,7 @@ first record that is left there.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lab.records import identity_in
+from lab.records import identity_in, payload, record_id
 from scenarios.verifier.histories import RUN
 from scenarios.verifier.truth.logs import Content
 
@@ -24,6 +24,7 @@ class Item:
     must: bool  # owed
     covered: bool = False  # a copy of it stood on the target and has been deleted
     not_of_lab: bool = False  # a ledger names all records of the lab, and none at this place
+    sent: int | None = None  # of a record that the source has deleted the ledger knows its id alone
 
 
 @dataclass(kw_only=True)
@@ -40,15 +41,23 @@ class _State:
     path: tuple["_State", int, bool] | None = None  # from where, to which item, and whether as a repetition
 
 
-def names_lab(content: Content) -> bool:
-    """Whether the content carries an id of the lab's run."""
+def names_lab(content: Content) -> int | None:
+    """The sequence of the lab's record that the content says it is."""
     found = identity_in(content.value, content.headers)
-    return found is not None and found[0] == RUN
+    return found[2] if found and found[0] == RUN else None
+
+
+def is_damaged(content: Content, sent: int) -> bool:
+    """Whether the id alone proves the value wrong; one that was cut short may have been as short."""
+    value = content.value
+    return value is not None and value != payload(record_id(RUN, sent), len(value))
 
 
 def matches(item: Item, found: Content, *, stamped: bool) -> bool:
+    if item.sent is not None:
+        return names_lab(found) == item.sent and not is_damaged(found, item.sent)
     if item.content is None:
-        return not (item.not_of_lab and names_lab(found))
+        return not item.not_of_lab or names_lab(found) is None
     if stamped:
         timestamp = item.content.timestamp
         return found.timestamp >= timestamp and replace(found, timestamp=timestamp) == item.content

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lab.ledger import ACKED
-from lab.records import payload, record_id
-from scenarios.verifier.histories import RUN
-from scenarios.verifier.truth.explain import Explanation, Item, explain
+from scenarios.verifier.truth.explain import Explanation, Item, explain, is_damaged
 from scenarios.verifier.truth.logs import Content, Copy, End, Place, Truth
 
 
@@ -105,13 +103,19 @@ def items(truth: Truth, partition: int, *, ledger: bool, wild: bool, spare: bool
     found = []
     for offset, slot in enumerate(truth.source[partition].slots):
         place = partition, offset
-        anything = wild and not truth.lives(place) and not (ledger and slot.sent is not None)
-        anything |= wild and slot.content is None and offset < truth.source[partition].start
-        if anything or offset in readable:
-            content = None if anything else slot.content
-            must = is_owed(truth, place, ledger=ledger)
-            covered = not spare and place in hidden
-            found.append(Item(offset=offset, content=content, must=must, covered=covered, not_of_lab=ledger))
+        hole = slot.content is None and offset < truth.source[partition].start
+        deleted = wild and (hole or not truth.lives(place))
+        sent = slot.sent if ledger and deleted else None
+        if deleted or offset in readable:
+            item = Item(
+                offset=offset,
+                content=None if deleted else slot.content,
+                must=is_owed(truth, place, ledger=ledger),
+                covered=not spare and place in hidden,
+                not_of_lab=ledger,
+                sent=sent,
+            )
+            found.append(item)
     return found
 
 
@@ -172,7 +176,8 @@ class _Comparison:
             if id(copy) in left:
                 repeated = any(other >= origin for other in visibly[partition])
                 if origin in seen and repeated:
-                    self._note("duplicates", judged=self._judged(origin))
+                    behind_living = any(map(self._truth.lives, visibly[partition]))
+                    self._note("duplicates", judged=self._judged(origin) or behind_living)
                 visibly[partition].add(origin)
             seen.add(origin)
 
@@ -218,11 +223,9 @@ class _Comparison:
                 self._note("timestamp", judged=truth.lives(origin))
 
     def _recomputed(self, origin: Place, content: Content) -> bool:
-        """Whether the id alone proves the value wrong; what was cut short may have been as short."""
+        """Whether the ledger alone proves the value wrong."""
         sent = self._truth.source[origin[0]].slots[origin[1]].sent
-        if not self._ledger or sent is None or content.value is None:
-            return False
-        return content.value != payload(record_id(RUN, sent), len(content.value))
+        return self._ledger and sent is not None and is_damaged(content, sent)
 
     def _last_values(self) -> None:
         """For whoever reads to the end: each key of the source has its last value."""

@@ -60,13 +60,12 @@ def families(cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
     return dict(sorted(found.items(), key=lambda family: -len(family[1])))
 
 
-def told(cases: Sequence[Case], *, examples: int = 12) -> str:
-    """A line for each family, then the smallest example of the largest ones."""
+def told(cases: Sequence[Case], some: Sequence[Case], *, examples: int = 12) -> str:
+    """Of all cases `some` that are wrong: a line for each family, then examples of the largest ones."""
     everyone = Counter(knob for case in cases for knob in case.truth.knobs.on)
-    found = families(cases)
-    lines = [f"{sum(map(len, found.values())):,} of {len(cases):,} verdicts are wrong"]
     shown: list[str] = []
-    for name, family in found.items():
+    lines = [f"{len(some):,} of {len(cases):,} verdicts are wrong"]
+    for name, family in families(some).items():
         smallest = min(family, key=lambda case: case.size)
         lines.append(f"{len(family):>6,}  {' | '.join(name)} | {_striking(family, everyone, len(cases))}")
         if len(shown) < examples:

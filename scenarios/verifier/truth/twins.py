@@ -34,7 +34,11 @@ def may_be_unknown(truth: Truth, found: Judgement, *, ledger: bool) -> str | Non
 
 def nothing_to_judge(truth: Truth, found: Judgement, *, ledger: bool) -> bool:
     """No record owed, none on both sides, or of a ledger none that the source should still have."""
-    acked = {sent.sequence for sent in truth.ledger if sent.outcome == ACKED and sent.committed is not False}
+    acked = {
+        sent.sequence
+        for sent in truth.ledger
+        if sent.outcome == ACKED and (sent.committed or sent.transaction is None)
+    }
     kept = any(
         slot.sent in acked and truth.lives((partition, offset))
         for partition, source in truth.source.items()
