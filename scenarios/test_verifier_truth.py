@@ -157,7 +157,7 @@ def require_right_about_small(spark: SparkSession, records: int) -> None:
             found.append((f"{sorted(map(str, labels))} is {case.verdict}", dump(case)))
     if found:
         counts = Counter(what for what, _ in found)
-        examples = {what: example for what, example in reversed(found)}
+        examples = dict(reversed(found))
         lines = [f"{count:,} {what}\n{examples[what]}" for what, count in counts.most_common()]
         pytest.fail("\n".join([f"of {len(some):,} kinds of evidence:", *lines]), pytrace=False)
 

@@ -16,7 +16,7 @@ Event = Callable[[list[Copy]], list[Copy]]
 VALUES = (b"tick", b"tock")
 
 
-def truths(records: int) -> Iterator[Truth]:
+def truths(records: int, *, duplicates_allowed: bool = False) -> Iterator[Truth]:
     """Of all logs with up to so many records, all mirrors with one event, with all starts of both logs."""
     for count in range(records + 1):
         for values in product(VALUES, repeat=count):
@@ -26,7 +26,7 @@ def truths(records: int) -> Iterator[Truth]:
                         slots=[Slot(content=_content(v)) for v in values], start=start, begun=begun
                     )
                     yield Truth(
-                        knobs=Knobs(records=count),
+                        knobs=Knobs(records=count, duplicates_allowed=duplicates_allowed),
                         source={0: source},
                         target={0: Target(copies=list(copies), start=target_start)},
                         planted=(name,),

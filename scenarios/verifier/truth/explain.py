@@ -104,11 +104,21 @@ def _next(
             elif not repeats:
                 continue
             elif again:
-                reach(at, state.spent, state, item, repeated=True)
-            elif items[item].content:  # a replay of what the target has deleted; what was owed is paid for
+                if _used(state, item):
+                    reach(at, state.spent, state, item, repeated=True)
+            elif items[item].content or not _used(state, item):
+                # a replay of what the target has deleted; what was owed is paid for already
                 free = items[item].covered or items[item].must
                 reach(at, state.spent + (not free), state, item, repeated=True)
     return after
+
+
+def _used(state: _State, item: int) -> bool:
+    while state.path:
+        state, at, _ = state.path
+        if at == item:
+            return True
+    return False
 
 
 def _explanation(items: Sequence[Item], state: _State) -> Explanation:

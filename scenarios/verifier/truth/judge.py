@@ -33,9 +33,9 @@ def judge(truth: Truth, *, ledger: bool) -> Judgement:
     found = _Comparison(truth, ledger=ledger).compare()
     if not found.faults and not found.not_judged:
         return found
-    earlier_topic = found.not_judged["earlier topic"]
+    unclear = found.not_judged["earlier topic"] or found.not_judged["replay"]
     if not truth.knobs.compacted and explained(truth, ledger=ledger, wild=False):
-        found.label = Label.NOT_JUDGED if earlier_topic else Label.CLEAN
+        found.label = Label.NOT_JUDGED if unclear else Label.CLEAN
     elif (truth.knobs.compacted and not found.faults) or explained(truth, ledger=ledger, wild=True):
         found.label = Label.NOT_JUDGED
     else:
@@ -184,6 +184,7 @@ class _Comparison:
     def _order(self) -> None:
         """A later copy of what stood there before is a replay, wherever it stands."""
         seen: set[Place] = set()
+        visibly_seen: set[Place] = set()
         highest: dict[int, Place] = {}
         visibly = {id(copy) for _, copy in self._visible}
         for partition, copy in self._copies:
@@ -195,7 +196,11 @@ class _Comparison:
                 if origin < above and origin not in seen:
                     judged = self._judged(origin) or self._judged(above)
                     self._note("order", judged=judged and not self._truth.knobs.compacted)
+                elif origin < above and origin not in visibly_seen and self._truth.planted:
+                    # behind later records, and what it repeats is deleted: a restart, or the planted fault
+                    self._note("replay", judged=False)
                 highest[partition] = max(above, origin)
+                visibly_seen.add(origin)
             seen.add(origin)
 
     def _one(self, partition: int, copy: Copy) -> None:

@@ -54,7 +54,9 @@ def families(cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
     for case in cases:
         if kind := wrong(case):
             checks = (
-                case.saying(case.verdict) if case.verdict != "PASS" else tuple(sorted(case.judgement.faults))
+                case.saying(case.verdict)
+                if case.verdict != "PASS"
+                else tuple(sorted(case.judgement.faults)) or ("older than the source",)
             )
             found[(str(kind), ", ".join(checks), "with ledger" if case.ledger else "no ledger")].append(case)
     return dict(sorted(found.items(), key=lambda family: -len(family[1])))

@@ -86,6 +86,7 @@ def mirrored_and_deleted(truth: Truth, *, ledger: bool) -> Truth | None:
     if explanations is None:
         return None
     other = copying.deepcopy(truth)
+    other.planted = ()
     for partition, explanation in explanations.items():
         _make_true(other, partition, explanation)
     return other
@@ -95,14 +96,15 @@ def _make_true(truth: Truth, partition: int, explanation: Explanation) -> None:
     source, target = truth.source[partition], truth.target[partition]
     offsets = iter(explanation.offsets)
     source.begun = source.start
+    deleted: dict[Content, int] = {}  # equal ones are repetitions of one
     copies = []
     for copy in target.copies[target.start :]:
         if copy.content is None or copy.other_source or copy.earlier_topic:
             copies.append(copy)
             continue
         offset = next(offsets)
-        slot = source.slots[offset]
-        if not truth.lives((partition, offset)) and slot.sent is None:
+        if not truth.lives((partition, offset)) and source.slots[offset].sent is None:
+            offset = deleted.setdefault(copy.content, offset)
             source.slots[offset] = Slot(content=copy.content)
         copies.append(Copy(content=copy.content, origin=(partition, offset), stamped=copy.stamped))
     places = [(partition, o) for o in sorted(explanation.earlier) if source.slots[o].content]
