@@ -118,6 +118,38 @@ def test_unknown_has_a_twin(cases: list[Case]) -> None:
     require_none(cases, Wrong.NEEDLESS_UNKNOWN)
 
 
+def test_each_fault_fails_its_own_check(cases: list[Case]) -> None:
+    """Where each record differs from all others and one thing alone is wrong with them."""
+    some = [case for case in cases if case.verdict == "FAIL" and one_thing_wrong(case)]
+    silent = [case for case in some if not set(case.saying("FAIL")) & own_checks(case)]
+
+    assert len(cases) < SOME or len(some) > SOME / 20
+    if silent:
+        lines = [f"{len(silent):,} of {len(some):,} faults are found by other checks only"]
+        pytest.fail("\n".join(lines + [dump(case) for case in silent[:12]]), pytrace=False)
+
+
+def one_thing_wrong(case: Case) -> bool:
+    """Without ids a changed or moved record is as well a lost one and a foreign one."""
+    known = case.ledger and case.truth.knobs.ledger == "all"
+    by_place = {"loss", "catch_up", "duplicates", "order"}
+    faults = set(case.judgement.faults)
+    contents = [s.content for source in case.truth.source.values() for s in source.slots if s.content]
+    different = len(contents) == len({(c.key, c.value) for c in contents})
+    return (
+        different
+        and len(faults) == 1
+        and case.judgement.label is Label.FAULTY
+        and (known or faults <= by_place)
+    )
+
+
+def own_checks(case: Case) -> set[str]:
+    """What is missing at the end is lost as well."""
+    faults = set(case.judgement.faults)
+    return faults | {"loss"} if "catch_up" in faults else faults
+
+
 def test_half_of_the_histories_are_clean(cases: list[Case], seeds: range) -> None:
     """Else the tests above would say little."""
     labels = [case.judgement.label for case in cases]

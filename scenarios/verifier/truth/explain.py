@@ -74,6 +74,7 @@ def explain(
     states = {_NONE: _State()}
     for number, content in enumerate(found):
         fitting = [i for i, item in enumerate(items) if matches(item, content, stamped=stamped)]
+        fitting.sort(key=lambda i: items[i].content is None)  # rather a record that is known
         states = _next(items, states, fitting, owed, again=content in found[:number], repeats=repeats)
         states = {at: state for at, state in states.items() if state.spent <= spare}
     ends = [(state.spent + owed[-1] - owed[at + 1], at) for at, state in states.items()]

@@ -127,6 +127,7 @@ class _Comparison:
         self._found = Judgement()
         every = ((p, copy) for p, target in truth.target.items() for copy in target.copies)
         self._copies = [(p, copy) for p, copy in every if copy.content]
+        self._arrived = {copy.origin for _, copy in self._copies}
         self._visible = [(p, copy) for p in truth.target for copy in visible(truth, p)]
 
     def compare(self) -> Judgement:
@@ -148,7 +149,7 @@ class _Comparison:
 
     def _loss(self) -> None:
         truth = self._truth
-        arrived = {copy.origin for _, copy in self._copies}
+        arrived = self._arrived
         for partition, source in truth.source.items():
             last = max((o[1] for o in arrived if o and o[0] == partition), default=-1)
             for offset in truth.readable(partition):
@@ -241,6 +242,7 @@ class _Comparison:
                 place = partition, offset
                 if is_owed(truth, place, ledger=self._ledger):
                     content = truth.content(place)
-                    if content.key not in last or last[content.key].value != content.value:
-                        hidden = truth.target[partition].start > 0
-                        self._note("compaction", judged=not hidden)
+                    deleted = content.key not in last and place in self._arrived
+                    same = content.key in last and last[content.key].value == content.value
+                    if not same and not deleted:
+                        self._note("compaction", judged=True)

@@ -124,8 +124,11 @@ def _copy(truth: Truth, partition: int, offset: int) -> str:
     copy: Copy = truth.target[partition].copies[offset]
     gone = "(gone) " if offset < truth.target[partition].start or copy.compacted else ""
     whence = "foreign" if copy.content else ""
-    if copy.origin:
-        whence = f"of {copy.origin[0]}/{copy.origin[1]}"
+    if copy.origin and copy.content:
+        there = vars(truth.content(copy.origin))
+        other = [name for name, value in vars(copy.content).items() if value != there[name]]
+        changed = [name for name in other if name != "timestamp" or not copy.stamped]
+        whence = " ".join([f"of {copy.origin[0]}/{copy.origin[1]}", *(f"OTHER {name}" for name in changed)])
     elif copy.other_source or copy.earlier_topic:
         whence = "of another source" if copy.other_source else "of the earlier topic"
     return f"{gone}{_content(copy.content)} {whence}"

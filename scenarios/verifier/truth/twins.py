@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from lab.ledger import ACKED
 from scenarios.verifier.truth.explain import Explanation
-from scenarios.verifier.truth.judge import Judgement, Label, explained, judge
+from scenarios.verifier.truth.judge import Judgement, Label, explained, is_owed, judge
 from scenarios.verifier.truth.logs import Content, Copy, Slot, Target, Truth
 
 _UNKNOWN = Content(value=b"nobody has seen this")
@@ -81,18 +81,34 @@ def lost_before_start(truth: Truth) -> Truth:
 def mirrored_and_deleted(truth: Truth, *, ledger: bool) -> Truth | None:
     """A clean history: what is missing was on the target, and what is unexplained in the source, earlier."""
     if truth.knobs.compacted:
-        return None
+        return _missing_deleted(truth, ledger=ledger)
     explanations = explained(truth, ledger=ledger, wild=True, spare=True)
     if explanations is None:
         return None
     other = copying.deepcopy(truth)
     other.planted = ()
     for partition, explanation in explanations.items():
-        _make_true(other, partition, explanation)
+        _make_true(other, partition, explanation, ledger=ledger)
     return other
 
 
-def _make_true(truth: Truth, partition: int, explanation: Explanation) -> None:
+def _missing_deleted(truth: Truth, *, ledger: bool) -> Truth | None:
+    """What is missing of a compacted topic, put where the target has deleted its records."""
+    other = copying.deepcopy(truth)
+    other.planted = ()
+    arrived = {copy.origin for target in truth.target.values() for copy in target.copies}
+    for partition, target in other.target.items():
+        places = [(partition, offset) for offset in truth.readable(partition)]
+        missing = [p for p in places if p not in arrived and is_owed(truth, p, ledger=ledger)]
+        room = target.start - len(missing)
+        if room < 0:
+            return None
+        copies = [Copy(content=truth.content(place), origin=place) for place in missing]
+        target.copies[: target.start] = [*target.copies[:room], *copies]
+    return other
+
+
+def _make_true(truth: Truth, partition: int, explanation: Explanation, *, ledger: bool) -> None:
     source, target = truth.source[partition], truth.target[partition]
     offsets = iter(explanation.offsets)
     source.begun = source.start
@@ -103,7 +119,8 @@ def _make_true(truth: Truth, partition: int, explanation: Explanation) -> None:
             copies.append(copy)
             continue
         offset = next(offsets)
-        if not truth.lives((partition, offset)) and source.slots[offset].sent is None:
+        named = ledger and source.slots[offset].sent is not None
+        if not truth.lives((partition, offset)) and not named:
             offset = deleted.setdefault(copy.content, offset)
             source.slots[offset] = Slot(content=copy.content)
         copies.append(Copy(content=copy.content, origin=(partition, offset), stamped=copy.stamped))
