@@ -16,7 +16,7 @@ from scenarios.verifier.truth.mirror import history
 from scenarios.verifier.truth.reading import seen
 from scenarios.verifier.truth.twins import may_be_unknown, mirrored_and_deleted, twins
 
-SEEDS = range(1_500)
+SEEDS = range(800)
 
 
 @cache
@@ -46,7 +46,7 @@ def test_every_choice_and_every_fault_is_drawn() -> None:
     planted = Counter(fault for seed in SEEDS for fault in history(seed).planted)
 
     assert set(planted) == set(FAULTS)
-    assert min(planted.values()) >= 2
+    assert min(planted.values()) >= 1
     switches = {name for name, value in vars(Knobs()).items() if value is False}
     assert switches <= set(knobs)
     assert {"ledger=all", "ledger=some", "ledger=none"} <= set(knobs)
@@ -82,7 +82,7 @@ def test_a_restart_goes_back_and_on_from_there_to_the_end() -> None:
                     seen_back += 1
                     assert set(origins[: place - 1]) | {before} >= {after}
                     assert max(origins[place:]) >= before
-    assert seen_back > 100
+    assert seen_back > 50
 
 
 def test_copies_that_no_fault_touched_are_equal_to_their_records() -> None:
@@ -105,14 +105,14 @@ def test_a_mirror_without_event_is_clean() -> None:
         and (truth.knobs.duplicates_allowed or not truth.knobs.restarts)
     ]
 
-    assert len(found) > 500
+    assert len(found) >= 300
     assert set(found) == {Label.CLEAN}
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_each_fault_is_seen_or_is_none(name: str) -> None:
     """Planted alone, where nothing is hidden: the evidence changes if and only if it is judged faulty."""
-    labels = Counter(_label_of(name, seed) for seed in range(400))
+    labels = Counter(_label_of(name, seed) for seed in range(150))
     labels.pop(None, None)
 
     assert labels[Label.FAULTY] >= 3
@@ -163,7 +163,7 @@ def test_twins_have_equal_evidence_to_the_byte() -> None:
             assert evidence_of(seen(other, ledger=ledger)) == evidence_of(seen(truth, ledger=ledger)), name
             found[name] += judge(other, ledger=ledger).label is not judgement.label
 
-    assert min(found.values()) > 5, found
+    assert min(found.values()) >= 3, found
 
 
 def test_the_twin_of_a_faulty_history_is_clean() -> None:
@@ -174,7 +174,7 @@ def test_the_twin_of_a_faulty_history_is_clean() -> None:
         if judgement.label is Label.FAULTY and (other := mirrored_and_deleted(truth, ledger=ledger)):
             found.append((truth.seed, ledger, judge(other, ledger=ledger).label))
 
-    assert len(found) > 5
+    assert len(found) >= 3
     assert [f for f in found if f[2] is not Label.CLEAN] == []
 
 
