@@ -138,6 +138,6 @@ def _content(content: Content | None) -> str:
     if content is None:
         return "marker"
     key = "-" if content.key is None else content.key.decode(errors="replace") or "''"
-    value = "null" if content.value is None else repr(content.value[:12])[1:]
+    value = "null" if content.value is None else repr(content.value[:14])[1:]
     headers = f" h{len(content.headers)}" if content.headers else ""
     return f"{key}={value}{headers} t{content.timestamp % 10_000}"
