@@ -28,7 +28,7 @@ from scenarios.verifier.truth.judge import Label, judge
 from scenarios.verifier.truth.logs import Truth
 from scenarios.verifier.truth.mirror import history
 from scenarios.verifier.truth.reading import seen
-from scenarios.verifier.truth.report import Case, Wrong, dump, told, wrong
+from scenarios.verifier.truth.report import Case, Wrong, dump, report_of, wrong
 from scenarios.verifier.truth.shrink import shrunk
 
 pytestmark = pytest.mark.topology("spark-only")
@@ -103,7 +103,7 @@ def require_none(cases: Sequence[Case], kind: Wrong | None = None) -> None:
     """Fails with the report of all that are wrong, or of those of one kind."""
     some = [case for case in cases if (found := wrong(case)) and kind in (None, found)]
     if some:
-        raise AssertionError(told(cases, some))
+        raise AssertionError(report_of(cases, some))
 
 
 def test_no_clean_history_fails(cases: list[Case]) -> None:
@@ -121,7 +121,7 @@ def test_unknown_has_a_twin(cases: list[Case]) -> None:
 def test_each_fault_fails_its_own_check(cases: list[Case]) -> None:
     """Where each record differs from all others and one thing alone is wrong with them."""
     some = [case for case in cases if case.verdict == "FAIL" and one_thing_wrong(case)]
-    silent = [case for case in some if not set(case.saying("FAIL")) & own_checks(case)]
+    silent = [case for case in some if not set(case.answering("FAIL")) & own_checks(case)]
 
     assert len(cases) < SOME or len(some) > SOME / 50
     if silent:

@@ -56,8 +56,8 @@ def frames(spark: SparkSession, histories: Sequence[History], pieces: int | None
     ]
     columns = (RECORD_COLUMNS, RECORD_COLUMNS, LEDGER_COLUMNS, PARTITION_COLUMNS, OWED_COLUMNS)
     made = [  # of a table without rows Spark does not ask for the schema
-        spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], said)
-        for table, said in zip(tables, columns, strict=True)
+        spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], schema)
+        for table, schema in zip(tables, columns, strict=True)
     ]
     if pieces:
         made = [frame.repartition(pieces) for frame in made]

@@ -33,8 +33,8 @@ class Case:
         slots = sum(len(source.slots) for source in self.truth.source.values())
         return slots + sum(len(target.copies) for target in self.truth.target.values())
 
-    def saying(self, outcome: str) -> tuple[str, ...]:
-        return tuple(check for check, (said, _) in self.checks.items() if said == outcome)
+    def answering(self, outcome: str) -> tuple[str, ...]:
+        return tuple(check for check, (answer, _) in self.checks.items() if answer == outcome)
 
 
 def wrong(case: Case) -> Wrong | None:
@@ -54,7 +54,7 @@ def families(cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
     for case in cases:
         if kind := wrong(case):
             checks = (
-                case.saying(case.verdict)
+                case.answering(case.verdict)
                 if case.verdict != "PASS"
                 else tuple(sorted(case.judgement.faults)) or ("older than the source",)
             )
@@ -62,7 +62,7 @@ def families(cases: Iterable[Case]) -> dict[tuple[str, ...], list[Case]]:
     return dict(sorted(found.items(), key=lambda family: -len(family[1])))
 
 
-def told(cases: Sequence[Case], some: Sequence[Case], *, examples: int = 12) -> str:
+def report_of(cases: Sequence[Case], some: Sequence[Case], *, examples: int = 12) -> str:
     """Of all cases `some` that are wrong: a line for each family, then examples of the largest ones."""
     everyone = Counter(knob for case in cases for knob in case.truth.knobs.on)
     shown: list[str] = []

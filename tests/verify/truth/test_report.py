@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scenarios.verifier.truth.judge import Label, judge
 from scenarios.verifier.truth.logs import Copy, Knobs, Truth
 from scenarios.verifier.truth.mirror import history
-from scenarios.verifier.truth.report import Case, Wrong, dump, families, told, wrong
+from scenarios.verifier.truth.report import Case, Wrong, dump, families, report_of, wrong
 from scenarios.verifier.truth.shrink import shrunk, smaller
 
 
@@ -58,7 +58,7 @@ def test_families_name_what_is_wrong_and_what_said_so() -> None:
         ("FAIL on a clean history", "loss", "no ledger"): 2,
         ("PASS on a faulty history", "loss", "no ledger"): 1,
     }
-    assert told(cases, cases[:3]).startswith("3 of 4 verdicts are wrong")
+    assert report_of(cases, cases[:3]).startswith("3 of 4 verdicts are wrong")
 
 
 def test_a_dump_shows_both_logs_and_how_to_reproduce_it() -> None:
