@@ -54,9 +54,22 @@ def test_a_topic_is_read_between_its_offsets_with_headers() -> None:
         "kafka.bootstrap.servers": "broker:29092",
         "kafka.isolation.level": "read_committed",
         "kafka.allow.auto.create.topics": "false",
+        "kafka.max.poll.records": "5000",
+        "kafka.max.partition.fetch.bytes": "4194304",
+        "minPartitions": "2",
         "subscribe": "orders",
         "includeHeaders": "true",
     }
+
+
+@pytest.mark.parametrize(("records", "tasks"), [(99_999, "1"), (300_000, "3"), (20_000_000, "8")])
+def test_many_records_of_one_partition_are_read_by_several_tasks(records: int, tasks: str) -> None:
+    reader: Any = Reader()
+    spark: SparkSession = reader
+
+    topic_frame(spark, "orders", {0: Offsets(start=0, end=records)}, bootstrap="broker:29092")
+
+    assert reader.given["minPartitions"] == tasks
 
 
 class Settings(dict[str, str]):
