@@ -21,8 +21,8 @@ def test_positions_under_an_earlier_alias_of_the_source_are_left_out() -> None:
     entries = [entry("a", 0, {"offset": 41}), entry("a", 1, {"offset": 7})]
     entries[1]["partition"] = {"cluster": "old-us", "topic": "a", "partition": 0}
 
-    assert committed(entries[::-1], source_alias="us") == {("a", 0): 42}
-    assert committed(entries, source_alias="old-us") == {("a", 0): 8}
+    assert committed(entries, source_alias="us") == {("a", 0): 42}
+    assert committed(entries[::-1], source_alias="old-us") == {("a", 0): 8}
 
 
 def test_tasks_say_which_partitions_they_mirror() -> None:

@@ -75,8 +75,7 @@ class Flows:
         What workers do that the lab did not start is not known, nor what was set before the present value.
         """
         chosen, leased = self.lab.topology, leases.leased(self.lab.name) or {}
-        mine = chosen.workers or chosen.mirror_makers
-        if not mine or self.lab.aliases_of(connector)[1] in chosen.roles.external:
+        if not chosen.workers and not chosen.mirror_makers:
             return True
         if chosen.mirror_makers:  # the worker of a flow belongs to its target
             support = self.lab.mm2_properties().get(f"{connector.target_alias}.{_EXACTLY_ONCE}")
