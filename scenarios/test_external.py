@@ -162,7 +162,7 @@ def test_an_address_that_spark_does_not_reach_is_named(
     try:
         assert lab_command("up", str(folder)).code == 0
         done = lab_command("verify", mirrored, "--name", name)
-        assert done.code == 1, done.out
+        assert done.code == 3, done.out
         what, hint = done.err.splitlines()[-2:]
         assert what.startswith(f'error: Spark does not reach cluster "source" at {lab.source.bootstrap}: ')
         assert f"must resolve and reach {lab.source.bootstrap}" in hint
