@@ -43,7 +43,8 @@ class SameAcls:
         if counts["missing"] or counts["added"]:
             return Outcome.FAIL, (
                 f"of {counts['expected']:,} ACLs that MM2 copies {counts['missing']:,} are missing, and "
-                f"{counts['added']:,} were added that it must not copy{others}"
+                f"{counts['added']:,} were added since the "
+                f"last verdict that it must not copy{others}"
             )
         if counts["not_due"]:
             return Outcome.UNKNOWN, (

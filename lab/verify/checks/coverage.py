@@ -15,7 +15,8 @@ from lab.verify.checks.check import Counts, count_where
 from lab.verify.checks.tightness import at_head
 from lab.verify.verdict import Outcome
 
-FAR: Final = 2  # times what is left to read, and offset.lag.max
+# Times what is left to read and offset.lag.max. Of Kafka 3.9 at most 1.1 was seen, its store allows about 4.
+FAR: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,5 +55,5 @@ class SameTopicConfigs:
 _WRONG = {
     "copied": "are not the source's",
     "reset": "stand on the target although the source has the default",
-    "untouched": "are excluded and were changed all the same",
+    "untouched": "are excluded and became, since the last verdict, what MM2 would make of them",
 }

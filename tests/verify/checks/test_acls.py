@@ -21,12 +21,14 @@ NONE = dict.fromkeys(SameAcls().counts(), 0)
         (
             {"expected": 3, "missing": 1},
             Outcome.FAIL,
-            "of 3 ACLs that MM2 copies 1 are missing, and 0 were added that it must not copy",
+            "of 3 ACLs that MM2 copies 1 are missing, and 0 were added since the last verdict that it "
+            "must not copy",
         ),
         (
             {"expected": 3, "added": 1, "others": 1},
             Outcome.FAIL,
-            "of 3 ACLs that MM2 copies 0 are missing, and 1 were added that it must not copy; the "
+            "of 3 ACLs that MM2 copies 0 are missing, and 1 were added since the last verdict that it "
+            "must not copy; the "
             "target has 1 more of its own",
         ),
     ],

@@ -23,7 +23,7 @@ NONE = dict.fromkeys(SameTopicConfigs().counts(), 0)
             {"keys": 30, "judged": 30, "copied": 1, "reset": 2, "untouched": 3},
             Outcome.FAIL,
             "of 30 config keys 1 are not the source's, 2 stand on the target although the source "
-            "has the default, 3 are excluded and were changed all the same",
+            "has the default, 3 are excluded and became, since the last verdict, what MM2 would make of them",
         ),
     ],
 )
