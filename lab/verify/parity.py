@@ -180,17 +180,12 @@ def acl_rows(
 ) -> list[AclRow]:
     """What must be there, and whatever else the target has for names that the connector gives.
 
-    Of the latter only what the source has as well can be MM2's work; of the rest `before` stays None.
+    Of the latter only what the source has as well, of a topic that the connector mirrors, can be its work;
+    of the rest `before` stays None.
     """
-    source = list(source)
-    at_source = {
-        replace(acl, name=connector.remote_topic(acl.name)) for acl in source if acl.resource == "topic"
-    }
-    expected = {
-        copied
-        for acl in source
-        if (copied := _copied(connector, acl)) and connector.mirrors(acl.name, kafka_4=kafka_4)
-    }
+    own = [acl for acl in source if acl.resource == "topic" and connector.mirrors(acl.name, kafka_4=kafka_4)]
+    at_source = {replace(acl, name=connector.remote_topic(acl.name)) for acl in own}
+    expected = {copied for acl in own if (copied := _copied(connector, acl))}
     prefix = connector.remote_topic("")
     found = {
         acl

@@ -217,6 +217,7 @@ def test_what_the_target_has_besides_is_shown_with_what_was_before() -> None:
     [
         ([acl("read"), acl("write")], False),  # MM2 may have copied the right to write
         ([acl("read")], None),  # nothing that MM2 could have made it of
+        ([acl("read"), acl("write", name="other")], None),
     ],
 )
 def test_an_acl_too_many_is_mm2s_only_where_the_source_has_it(
@@ -278,3 +279,15 @@ def test_what_a_group_had_before_is_known_of_groups_that_had_no_members() -> Non
         ("b", 0, None),
         ("b", 1, None),
     ]
+
+
+def test_an_acl_of_a_topic_that_another_connector_mirrors_is_not_this_ones_work() -> None:
+    at_source = [acl("read"), acl("read", name="payments")]
+    found = [acl("read", name="source.orders"), acl("read", name="source.payments")]
+
+    def before(topics: str) -> list[tuple[str, bool, bool | None]]:
+        rows = acl_rows(connector(topics=topics), at_source, found, before=[])
+        return [(r.topic, r.expected, r.before) for r in rows]
+
+    assert before("orders,payments") == [("source.orders", True, False), ("source.payments", True, False)]
+    assert before("orders") == [("source.orders", True, False), ("source.payments", False, None)]
