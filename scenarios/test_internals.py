@@ -445,3 +445,40 @@ def test_selected_topics_are_there_and_internal_ones_are_not(lab: Lab, source_co
 def _judged(lab: Lab, rows: Mapping[str, tuple[type, list]], check: object) -> Outcome:  # type: ignore[type-arg]
     found = {name: rows_table(lab.spark, kind, of) for name, (kind, of) in rows.items()}
     return run_checks(found, [check])[0][0].outcome  # type: ignore[list-item]
+
+
+PAUSED = "internals_paused"
+
+
+def test_what_a_paused_connector_missed_shows_in_its_offset_syncs(
+    lab: Lab, source_connector: Connector
+) -> None:
+    """Records that retention takes before MM2 goes on are nowhere any more; the jump of its syncs stays."""
+    connector = Connector(name="internals-paused", config={**source_connector.config, "topics": PAUSED})
+    lab.source.create_topic(PAUSED, partitions=1)
+    lab.deploy(connector)
+    _write(lab, connector, "before", arrive=10)
+    assert _skipped(lab).outcome is Outcome.NOT_APPLICABLE, "the source has deleted nothing"
+    lab.connect.pause(connector.name)
+    lab.connect.wait_until_state(connector.name, "PAUSED")
+    _write(lab, connector, "meanwhile", arrive=10)
+    lab.source.delete_records(PAUSED, {0: 15})
+    lab.connect.resume(connector.name)
+    lab.target.wait_for_records(connector.remote_topic(PAUSED), at_least=15, timeout_s=RECORDS_ARRIVE_S)
+
+    found = _skipped(lab)
+    assert found.outcome is Outcome.FAIL
+    assert (found.counts["records"], found.counts["in_ledger"]) == (5, 5)
+    (gap,) = found.first
+    assert (gap["partition"], gap["upstream"], gap["skipped"]) == (0, 15, 5)
+
+
+def _write(lab: Lab, connector: Connector, run: str, *, arrive: int) -> None:
+    assert produce(lab.source, PAUSED, Plan(run=run, records=10), lambda _: None).acked == 10
+    remote = connector.remote_topic(PAUSED)
+    lab.target.wait_for_records(remote, at_least=arrive, timeout_s=RECORDS_ARRIVE_S)
+
+
+def _skipped(lab: Lab) -> Verdict:
+    (found,) = (v for v in lab.verify(PAUSED, only=["skipped"]).verdicts if v.check == "skipped")
+    return found

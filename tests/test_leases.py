@@ -227,3 +227,14 @@ def test_a_released_lab_is_gone_and_its_ports_are_free_again(two: Topology, stat
     assert leases.leased("a") is None
     assert not (state / "labs/a").exists()
     assert leases.lease("b", two, SETTINGS, {}) == first
+
+
+def test_what_verdicts_saw_goes_with_the_lab(two: Topology) -> None:
+    leases.lease("a", two, SETTINGS, {})
+    seen = leases.seen_file("a", ("us", "eu"), "orders")
+    seen.parent.mkdir(parents=True)
+    seen.write_text("{}")
+    assert leases.seen_file("a", ("us", "eu"), "payments") != seen
+
+    leases.release("a")
+    assert not seen.exists()
