@@ -470,7 +470,8 @@ def test_what_a_paused_connector_missed_shows_in_its_offset_syncs(
     assert found.outcome is Outcome.FAIL
     assert (found.counts["records"], found.counts["in_ledger"]) == (5, 5)
     (gap,) = found.first
-    assert (gap["partition"], gap["upstream"], gap["skipped"]) == (0, 15, 5)
+    assert (gap["partition"], gap["skipped"]) == (0, 5)
+    assert gap["prev_upstream"] < 15 <= gap["upstream"]
 
 
 def _write(lab: Lab, connector: Connector, run: str, *, arrive: int) -> None:

@@ -44,7 +44,8 @@ TOPIC_COLUMNS: Final = (
 # What the three functions below add, for a table that is empty because nothing could be in it.
 SYNC_ADDED: Final = (
     "outdated boolean, s_id string, t_id string, t_start long, t_end long,"
-    " prev_upstream long, prev_downstream long, skipped long, in_ledger long, holes boolean"
+    " prev_upstream long, prev_downstream long, skipped long, in_ledger long, holes boolean,"
+    " emitted boolean"
 )
 CHECKPOINT_ADDED: Final = "prev_upstream long, prev_downstream long"
 GROUP_ADDED: Final = (
@@ -82,14 +83,15 @@ def syncs_table(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> 
     and what lab.verify.skipping adds
     """
     limits = partitions.select("case", "partition", "t_start", "t_end")
-    syncs = with_skipped(_with_outdated(syncs), records, partitions)
+    syncs = _with_outdated(syncs)
     standing = in_memory(_standing(syncs, records))
     for side, end in _ENDS.items():
         ids = standing.where(f.col("side") == side).select(
             "case", "partition", f.col("at").alias(end), f.col("id").alias(f"{side}_id")
         )
         syncs = syncs.join(f.broadcast(ids), ["case", "partition", end], "left")
-    return syncs.join(f.broadcast(limits), ["case", "partition"], "left")
+    syncs = syncs.join(f.broadcast(limits), ["case", "partition"], "left")
+    return with_skipped(syncs, records, partitions)
 
 
 _ENDS: Final = {"s": "upstream", "t": "downstream"}

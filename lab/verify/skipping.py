@@ -1,5 +1,7 @@
 """Where MM2 went on later in the source than it had stopped: what two offset syncs say of what lies between.
 
+Where the last sync is late, what stands last on both sides takes the place of the next one.
+
 MM2 writes a sync at each start of a task, at each gap in the source's offsets, and now and then between. From
 one to the next the source goes forward by as many offsets as the target, unless some records were left out.
 """
@@ -14,6 +16,7 @@ from lab.verify.spans import overlap
 def with_skipped(syncs: DataFrame, records: DataFrame, partitions: DataFrame) -> DataFrame:
     """Each sync with the one before it in its partition, and what MM2 left out between the two. Added:
 
+    emitted     False of the one row per partition that is no sync, but the last record on both sides
     prev_upstream prev_downstream   null without one, or where MM2 went back
     skipped     offsets of the source between the two that never came to the target, and that the source no
                 longer has; null where MM2 went back later to before the second sync, or where nothing between
@@ -26,6 +29,8 @@ def with_skipped(syncs: DataFrame, records: DataFrame, partitions: DataFrame) ->
         *("case", "partition", "s_start"),
         (f.col("compacted") | (f.col("s_end") - f.col("s_start") > f.col("s_rows"))).alias("holes"),
     )
+    syncs = syncs.withColumn("emitted", f.lit(True))
+    syncs = syncs.unionByName(_last_on_both_sides(syncs, records), allowMissingColumns=True)
     pairs = _pairs(syncs).join(f.broadcast(limits), ["case", "partition"], "left")
     gone = f.col("prev_upstream") < f.col("s_start")
     pairs = pairs.withColumn("missing", f.when(gone, _distance("upstream") - _distance("downstream")))
@@ -37,6 +42,37 @@ def with_skipped(syncs: DataFrame, records: DataFrame, partitions: DataFrame) ->
     return pairs.withColumns(
         {"skipped": skipped.cast("long"), "in_ledger": f.coalesce("in_ledger", f.lit(0))}
     ).drop("s_start", "missing", "mirrored")
+
+
+def _last_on_both_sides(syncs: DataFrame, records: DataFrame) -> DataFrame:
+    """Per partition, where it stands beyond the last sync."""
+    partition = f.col("s_partition").alias("partition")
+    in_place = (
+        (f.col("s_partition") == f.col("t_partition")) & (f.col("s_count") == 1) & (f.col("t_count") > 0)
+    )
+    last = (
+        records.where(in_place)
+        .groupBy("case", partition)
+        .agg(
+            f.max(f.struct(f.col("s_last").alias("upstream"), f.col("t_last").alias("downstream"))).alias(
+                "at"
+            )
+        )
+        .select("case", "partition", "at.*")
+    )
+    ends = syncs.groupBy("case", "partition").agg(
+        f.max_by("upstream", "position").alias("up"), f.max_by("downstream", "position").alias("down")
+    )
+    return (
+        last.join(f.broadcast(ends), ["case", "partition"])
+        .where((f.col("upstream") > f.col("up")) & (f.col("downstream") > f.col("down")))
+        .select(
+            *("case", "partition", "upstream", "downstream"),
+            f.lit(2**62).cast("long").alias("position"),
+            f.lit(False).alias("outdated"),
+            f.lit(False).alias("emitted"),
+        )
+    )
 
 
 def _distance(end: str) -> Column:

@@ -24,7 +24,7 @@ class TrueSyncPairs:
 
     def counts(self) -> dict[str, Column]:
         return {
-            "pairs": count_where(f.col("upstream").isNotNull()),
+            "pairs": count_where(f.col("emitted")),
             "judged": count_where(self._both_there() | self._beyond()),
             "different": count_where(self._different()),
             "beyond_the_end": count_where(self._beyond()),
@@ -61,4 +61,4 @@ class TrueSyncPairs:
 
     @staticmethod
     def _beyond() -> Column:
-        return (f.col("downstream") >= f.col("t_end")) & ~f.col("outdated")
+        return f.col("emitted") & (f.col("downstream") >= f.col("t_end")) & ~f.col("outdated")
