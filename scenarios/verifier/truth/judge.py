@@ -66,8 +66,17 @@ def _superseded(truth: Truth, place: Place) -> bool:
 
 
 def visible(truth: Truth, partition: int) -> list[Copy]:
+    return [copy for copy, left in _copies(truth, partition) if left]
+
+
+def _copies(truth: Truth, partition: int) -> list[tuple[Copy, bool]]:
+    """All that the mirror ever wrote of this source, and whether the target still has it."""
     target = truth.target[partition]
-    return [c for c in target.copies[target.start :] if c.content and not c.compacted and not c.other_source]
+    return [
+        (copy, place >= target.start and not copy.compacted)
+        for place, copy in enumerate(target.copies)
+        if copy.content and not copy.other_source
+    ]
 
 
 def explained(
@@ -96,9 +105,7 @@ def explained(
 
 def items(truth: Truth, partition: int, *, ledger: bool, wild: bool, spare: bool) -> list[Item]:
     """The source's places from which records may have come."""
-    target = truth.target[partition]
-    visibly = set(map(id, target.copies[target.start :]))
-    hidden = {c.origin for c in target.copies if c.origin and (id(c) not in visibly or c.compacted)}
+    hidden = {copy.origin for copy, left in _copies(truth, partition) if not left}
     readable = set(truth.readable(partition))
     found = []
     for offset, slot in enumerate(truth.source[partition].slots):
@@ -125,17 +132,16 @@ class _Comparison:
     def __init__(self, truth: Truth, *, ledger: bool) -> None:
         self._truth, self._ledger = truth, ledger
         self._found = Judgement()
-        every = ((p, copy) for p, target in truth.target.items() for copy in target.copies)
-        self._copies = [(p, copy) for p, copy in every if copy.content]
-        self._arrived = {copy.origin for _, copy in self._copies}
-        self._visible = [(p, copy) for p in truth.target for copy in visible(truth, p)]
+        self._copies = [(p, copy, left) for p in truth.target for copy, left in _copies(truth, p)]
+        self._arrived = {copy.origin for _, copy, _ in self._copies}
 
     def compare(self) -> Judgement:
         self._loss()
         self._duplicates()
         self._order()
-        for partition, copy in self._visible:
-            self._one(partition, copy)
+        for partition, copy, left in self._copies:
+            if left:
+                self._one(partition, copy)
         if self._truth.knobs.compacted:
             self._last_values()
         return self._found
@@ -169,12 +175,11 @@ class _Comparison:
             return
         seen: set[Place] = set()
         visibly: dict[int, set[Place]] = {partition: set() for partition in self._truth.target}
-        left = {id(copy) for _, copy in self._visible}
-        for partition, copy in self._copies:
+        for partition, copy, left in self._copies:
             origin = copy.origin
             if not origin:
                 continue
-            if id(copy) in left:
+            if left:
                 repeated = any(other >= origin for other in visibly[partition])
                 if origin in seen and repeated:
                     behind_living = any(map(self._truth.lives, visibly[partition]))
@@ -187,12 +192,11 @@ class _Comparison:
         seen: set[Place] = set()
         visibly_seen: set[Place] = set()
         highest: dict[int, Place] = {}
-        visibly = {id(copy) for _, copy in self._visible}
-        for partition, copy in self._copies:
+        for partition, copy, left in self._copies:
             origin = copy.origin
             if not origin or origin[0] != partition:
                 continue
-            if id(copy) in visibly:
+            if left:
                 above = highest.setdefault(partition, origin)
                 if origin < above and origin not in seen:
                     judged = self._judged(origin) or self._judged(above)

@@ -121,7 +121,8 @@ def _make_true(truth: Truth, partition: int, explanation: Explanation, *, ledger
         offset = next(offsets)
         named = ledger and source.slots[offset].sent is not None
         if not truth.lives((partition, offset)) and not named:
-            offset = deleted.setdefault(copy.content, offset)
+            if truth.knobs.duplicates_allowed:
+                offset = deleted.setdefault(copy.content, offset)
             source.slots[offset] = Slot(content=copy.content)
         copies.append(Copy(content=copy.content, origin=(partition, offset), stamped=copy.stamped))
     places = [(partition, o) for o in sorted(explanation.earlier) if source.slots[o].content]
