@@ -238,15 +238,22 @@ class _Comparison:
         return self._ledger and sent is not None and is_damaged(content, sent)
 
     def _last_values(self) -> None:
-        """For whoever reads to the end: each key of the source has its last value."""
+        """For whoever reads to the end: each key of the source has its last value, or none."""
         truth = self._truth
-        for partition in truth.source:
+        for partition, source in truth.source.items():
             last = {copy.content.key: copy.content for copy in visible(truth, partition) if copy.content}
-            for offset in truth.readable(partition):
+            newest = {truth.content((partition, o)).key: o for o in truth.readable(partition)}
+            for key, offset in newest.items():
                 place = partition, offset
-                if is_owed(truth, place, ledger=self._ledger):
-                    content = truth.content(place)
-                    deleted = content.key not in last and place in self._arrived
-                    same = content.key in last and last[content.key].value == content.value
+                value = truth.content(place).value
+                if offset >= source.owed_end:
+                    continue
+                if value is None:
+                    alive = key in last and last[key].value is not None
+                    if alive:
+                        self._note("compaction", judged=truth.lives(place) or source.start == 0)
+                elif is_owed(truth, place, ledger=self._ledger):
+                    deleted = key not in last and place in self._arrived
+                    same = key in last and last[key].value == value
                     if not same and not deleted:
                         self._note("compaction", judged=True)
