@@ -9,6 +9,7 @@ from lab.mm2 import BYTES_CONVERTER, Connector
 from lab.verify.verdict import Outcome, Verdict, worst
 from lab.wait import RECORDS_ARRIVE_S
 from scenarios.commands import Done, lab_command
+from scenarios.under_load import FETCH_WAITS_S, hold
 
 KeyAndValue = tuple[bytes | None, bytes | None]
 Verdicts = Mapping[str, Verdict]
@@ -44,6 +45,12 @@ class UserTopic:
         found = self.lab.target.wait_for_records(self.remote, at_least=number, timeout_s=RECORDS_ARRIVE_S)
         assert found == number
 
+    def pause(self) -> None:
+        """Until MM2 reads nothing: a fetch that waits at a broker is answered, and mirrored later."""
+        self.lab.connect.pause(self.topic)
+        self.lab.connect.wait_until_state(self.topic, "PAUSED")
+        hold(4 * FETCH_WAITS_S)
+
     def stop(self) -> None:
         self.lab.connect.stop(self.topic)
         self.lab.connect.wait_until_state(self.topic, "STOPPED")
@@ -66,7 +73,7 @@ class UserTopic:
     def by_command(self, *options: str) -> tuple[Done, Verdicts]:
         """`lab verify` as a user runs it, for its exit code."""
         done = lab_command("verify", self.topic, "--name", self.lab.name, "--json", *options)
-        assert done.out, done.err
+        assert "verdicts" in done.out, done
         found = [Verdict(**{**v, "outcome": Outcome(v["outcome"])}) for v in done.json["verdicts"]]
         return done, {verdict.check: verdict for verdict in found}
 
