@@ -99,8 +99,9 @@ def test_a_group_that_committed_a_moment_ago_is_not_judged_yet(lab: Lab, topic: 
     finally:  # here, since its task hears of a stop only after its interval, which a clean end waits for
         lab.connect.delete(rarely.name)
     assert failing(verdicts) == set(), summary(verdicts)
-    for check in ("coverage", "tightness"):
-        says_when(verdicts[check])
+    says_when(verdicts["coverage"])
+    if verdicts["tightness"].outcome is not Outcome.PASS:  # its checkpoint is as new as MM2 promises
+        says_when(verdicts["tightness"])
 
 
 def test_names_by_a_policy_that_the_lab_does_not_know_are_not_guessed(

@@ -18,7 +18,8 @@ from lab.wait import NotYet, wait_until
 from scenarios.under_load import hold
 from scenarios.user_topics import KeyAndValue, UserTopic, failing, missing, numbered, passes, summary, write
 
-pytestmark = pytest.mark.topology("basic-mirror")
+# Of its own: where a cluster had any transaction, offsets that are missing may have been its markers.
+pytestmark = pytest.mark.topology("basic-mirror", lab="users")
 
 TICK: KeyAndValue = (None, b"tick")
 EACH_SYNCED = {"offset.lag.max": "0"}  # else the first alone, which the source has no more
@@ -46,9 +47,9 @@ def test_records_that_arrive_twice_are_counted_where_the_source_lost_its_beginni
     first = verdicts["duplicates"].first
     assert [(at["partition"], at["offset"]) for at in first] == [(0, offset) for offset in range(7, 15)]
 
-    done, allowed = user.by_command("--allow-duplicates")
-    assert done.code == 0, summary(allowed)
-    assert allowed["duplicates"].counts["extra"] == 8
+    allowed = lab.verify(topic, allow_duplicates=True)
+    (duplicates,) = [verdict for verdict in allowed.verdicts if verdict.check == "duplicates"]
+    assert (allowed.outcome, duplicates.counts["extra"]) == (Outcome.PASS, 8)
 
 
 def test_records_that_retention_takes_before_mm2_are_missing(lab: Lab, topic: str) -> None:
@@ -191,9 +192,7 @@ def test_what_the_target_keeps_no_longer_is_unknown_and_a_hole_is_missing(lab: L
     user.put(numbered(10, 10))
     user.go_on_at(15)
     user.arrived(6 + 5)
-    done, verdicts = user.by_command()
-    assert done.code == 1, summary(verdicts)
-    missing(verdicts, 5)
+    missing(user.verdicts(), 5)
 
 
 def test_mm2_may_stand_still_until_the_time_is_over(lab: Lab, topic: str) -> None:
@@ -215,4 +214,4 @@ def test_mm2_may_stand_still_until_the_time_is_over(lab: Lab, topic: str) -> Non
     user.put(numbered(20, 5))
     verdicts = user.verdicts(timeout_s=12)
     missing(verdicts, 5)
-    assert "catch_up" in failing(verdicts)
+    assert "catch_up" in failing(verdicts), summary(verdicts)
