@@ -53,11 +53,9 @@ def test_what_was_changed_a_moment_ago_is_not_wrong_yet(lab: Lab, topic: str) ->
 
 def checkpointer(user: UserTopic, groups: str, **intervals: str) -> Connector:
     """Of the flow that the topic's connector mirrors; without intervals with MM2's own, 60 s and 600 s."""
-    shared = ("cluster.alias", "bootstrap.servers", "replication.factor")
-    taken = {key: value for key, value in user.connector.config.items() if key.endswith(shared)}
-    kept = {key: value for key, value in taken.items() if key != "replication.factor"}
+    shared = ("cluster.alias", "bootstrap.servers")
     config = {
-        **kept,
+        **{key: value for key, value in user.connector.config.items() if key.endswith(shared)},
         "connector.class": CHECKPOINT,
         "topics": user.topic,
         "groups": groups,
