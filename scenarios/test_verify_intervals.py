@@ -21,36 +21,6 @@ pytestmark = pytest.mark.topology("basic-mirror")
 OF_MSK = "com.amazonaws.kafka.samples.CustomMM2ReplicationPolicy"
 
 
-def test_what_was_changed_a_moment_ago_is_not_wrong_yet(lab: Lab, topic: str) -> None:
-    """MM2 looks at topics, configs and ACLs every 10 minutes."""
-    guarded, new = f"{topic}-guarded", f"{topic}-new"
-    user = UserTopic(lab, topic, overrides={"topics": f"{topic},{guarded},{new}"})
-    lab.source.create_topic(guarded)
-    user.put(numbered(0, 10))
-    user.mirror(expect=10)
-    passes(user.verdicts(), records=10)
-
-    acl = Acl(
-        resource="topic",
-        name=guarded,
-        pattern="literal",
-        principal="User:reader",
-        host="*",
-        operation="read",
-        permission="allow",
-    )
-    lab.source.set_topic_config(topic, **{"retention.ms": "86400000"})
-    lab.source.create_topic(new)
-    lab.source.create_acl(acl)
-    try:
-        verdicts = user.verdicts()
-    finally:
-        lab.source.delete_acl(acl)
-    assert failing(verdicts) == set(), summary(verdicts)
-    for check in ("topic_configs", "topic_set", "acls"):
-        says_when(verdicts[check])
-
-
 def checkpointer(user: UserTopic, groups: str, **intervals: str) -> Connector:
     """Of the flow that the topic's connector mirrors; without intervals with MM2's own, 60 s and 600 s."""
     shared = ("cluster.alias", "bootstrap.servers")
@@ -94,12 +64,42 @@ def test_a_group_that_committed_a_moment_ago_is_not_judged_yet(lab: Lab, topic: 
         for group in (known, new):
             lab.source.commit(group, {(topic, 0): GroupOffset(offset=600)})
         verdicts = user.verdicts()
-    finally:  # here, since its task hears of a stop only after its interval, which a clean end waits for
+    finally:  # its task ends only after its interval, while the next tests run and not when all is restored
         lab.connect.delete(rarely.name)
     assert failing(verdicts) == set(), summary(verdicts)
     says_when(verdicts["coverage"])
     if verdicts["tightness"].outcome is not Outcome.PASS:  # its checkpoint is as new as MM2 promises
         says_when(verdicts["tightness"])
+
+
+def test_what_was_changed_a_moment_ago_is_not_wrong_yet(lab: Lab, topic: str) -> None:
+    """MM2 looks at topics, configs and ACLs every 10 minutes."""
+    guarded, new = f"{topic}-guarded", f"{topic}-new"
+    user = UserTopic(lab, topic, overrides={"topics": f"{topic},{guarded},{new}"})
+    lab.source.create_topic(guarded)
+    user.put(numbered(0, 10))
+    user.mirror(expect=10)
+    passes(user.verdicts(), records=10)
+
+    acl = Acl(
+        resource="topic",
+        name=guarded,
+        pattern="literal",
+        principal="User:reader",
+        host="*",
+        operation="read",
+        permission="allow",
+    )
+    lab.source.set_topic_config(topic, **{"retention.ms": "86400000"})
+    lab.source.create_topic(new)
+    lab.source.create_acl(acl)
+    try:
+        verdicts = user.verdicts()
+    finally:
+        lab.source.delete_acl(acl)
+    assert failing(verdicts) == set(), summary(verdicts)
+    for check in ("topic_configs", "topic_set", "acls"):
+        says_when(verdicts[check])
 
 
 def test_names_by_a_policy_that_the_lab_does_not_know_are_not_guessed(
