@@ -457,11 +457,11 @@ def test_what_a_paused_connector_missed_shows_in_its_offset_syncs(
     connector = Connector(name="internals-paused", config={**source_connector.config, "topics": PAUSED})
     lab.source.create_topic(PAUSED, partitions=1)
     lab.deploy(connector)
-    _write(lab, connector, "before", arrive=10)
+    _write(lab, connector, arrive=10)
     assert _skipped(lab).outcome is Outcome.NOT_APPLICABLE, "the source has deleted nothing"
     lab.connect.pause(connector.name)
     lab.connect.wait_until_state(connector.name, "PAUSED")
-    _write(lab, connector, "meanwhile", arrive=10)
+    _write(lab, connector, arrive=10)
     lab.source.delete_records(PAUSED, {0: 15})
     lab.connect.resume(connector.name)
     lab.target.wait_for_records(connector.remote_topic(PAUSED), at_least=15, timeout_s=RECORDS_ARRIVE_S)
@@ -474,8 +474,9 @@ def test_what_a_paused_connector_missed_shows_in_its_offset_syncs(
     assert gap["prev_upstream"] < 15 <= gap["upstream"]
 
 
-def _write(lab: Lab, connector: Connector, run: str, *, arrive: int) -> None:
-    assert produce(lab.source, PAUSED, Plan(run=run, records=10), lambda _: None).acked == 10
+def _write(lab: Lab, connector: Connector, *, arrive: int) -> None:
+    """By the command, which keeps a ledger."""
+    lab_command("produce", PAUSED, "--records", "10", "--json", "--name", lab.name)
     remote = connector.remote_topic(PAUSED)
     lab.target.wait_for_records(remote, at_least=arrive, timeout_s=RECORDS_ARRIVE_S)
 
