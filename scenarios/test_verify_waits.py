@@ -78,6 +78,7 @@ def test_a_connector_that_is_paused_is_waited_for(lab: Lab, topic: str) -> None:
     assert 2 * QUIET_S - 1 < waited_s(judged) < RECORDS_ARRIVE_S
 
 
+@pytest.mark.slow
 def test_what_mm2_has_passed_is_not_waited_for(lab: Lab, topic: str) -> None:
     """Connect writes the position down every 60 s, as the worker's default is."""
     remote = mirrored(lab, topic)
@@ -85,7 +86,7 @@ def test_what_mm2_has_passed_is_not_waited_for(lab: Lab, topic: str) -> None:
 
     judged = lab.verify(topic, timeout_s=3 * RECORDS_ARRIVE_S)
 
-    assert judged.outcome is Outcome.FAIL
+    assert judged.outcome is Outcome.UNKNOWN
     assert {v.check: v.counts for v in judged.verdicts}["loss"]["gone_from_target"] == COUNT
     assert QUIET_S <= waited_s(judged) < RECORDS_ARRIVE_S
 

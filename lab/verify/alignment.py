@@ -18,12 +18,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
 PARTITION: Final = ("case", "partition")
+_COMPARED: Final = ("content", "headers", "timestamp")
 _NO: Final = f.lit(False)
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Of both sides: case, partition, offset, timestamp, content, stamped (by the target's broker).
+    """Of both sides: case, partition, offset, timestamp, content, headers, stamped (by the target's broker).
 
     partitions: case, partition, s_start, t_start, and `settled`: all that the source has was due, so both
     logs end with the same record.
@@ -53,27 +54,26 @@ class Alignment:
     def _both(self) -> DataFrame:
         """Every record of both sides with its rank, and `key`, by which it is recognized.
 
-        With the timestamp where MM2 kept any of the partition's; else, as where the target stamps records
-        itself, by content alone.
+        Content, and headers and timestamp where MM2 has kept them of any record: a converter may have spoilt
+        all headers, and a target may stamp records itself.
         """
         sides = [
-            side.select(*PARTITION, "offset", "timestamp", "content", "stamped", f.lit(name).alias("side"))
+            side.select(*PARTITION, "offset", *_COMPARED, "stamped", f.lit(name).alias("side"))
             for name, side in (("s", self.source), ("t", self.target))
         ]
         both = sides[0].unionAll(sides[1])
-        on_both = f.min("side") != f.max("side")
-        by_time = (
-            both.groupBy(*PARTITION, "content", "timestamp")
-            .agg(on_both.alias("on_both"), f.bool_or("stamped").alias("stamped"))
-            .groupBy("case")
-            .agg((f.bool_or("on_both") & ~f.bool_or("stamped")).alias("by_time"))
-        )
         in_order = Window.partitionBy(*PARTITION, "side").orderBy("offset")
-        key = f.when(f.col("by_time"), f.xxhash64("content", "timestamp")).otherwise(f.col("content"))
+        key = (
+            f.when(f.col("by_both"), f.xxhash64(*_COMPARED))
+            .when(f.col("by_time"), f.xxhash64("content", "timestamp"))
+            .when(f.col("by_headers"), f.xxhash64("content", "headers"))
+            .otherwise(f.col("content"))
+        )
+        timed = (f.col("by_both") & ~f.col("any_stamped")) | f.col("by_time")
         ranked = (
-            both.join(f.broadcast(by_time), "case")
+            both.join(f.broadcast(_kept(both)), "case")
             .withColumn("rank", f.row_number().over(in_order))
-            .select(*PARTITION, "side", "offset", "rank", "by_time", key.alias("key"))
+            .select(*PARTITION, "side", "offset", "rank", timed.alias("by_time"), key.alias("key"))
         )
         return self.keep("ranked", ranked)
 
@@ -156,19 +156,18 @@ class Alignment:
         same = f.coalesce(f.col("d_before") == f.col("d_after"), f.lit(True))
         only = f.coalesce("offset_before", "offset_after")
         unclaimed = ~f.coalesce("claimed_before", "claimed_after", f.lit(True))
+        before_all = f.coalesce(f.col("rank") + f.col("d_after") <= 0, f.col("d_before").isNull())
+        older = (f.col("s_start") > 0) & before_all
         place = (
             f.when(f.col("anchor").isNotNull() | f.col("forward"), f.col("offset_before"))
             .when(f.col("backward"), f.col("offset_after"))
             .when(agreed["before"], f.col("offset_before"))
             .when(agreed["after"], f.col("offset_after"))
             .when(same & unclaimed, only)
-            .otherwise(f.col("alike"))  # one copy more, of any of several equal records
+            # one copy more, of any of several equal records
+            .when(~older, f.col("alike"))
         )
-        before_all = f.coalesce(f.col("rank") + f.col("d_after") <= 0, f.col("d_before").isNull())
-        return records.select(
-            *(*PARTITION, "offset", "key", place.alias("s_offset")),
-            ((f.col("s_start") > 0) & before_all).alias("older"),
-        )
+        return records.select(*PARTITION, "offset", "key", place.alias("s_offset"), older.alias("older"))
 
     @cached_property
     def _standing(self) -> DataFrame:
@@ -203,3 +202,22 @@ class Alignment:
             .drop("s_n", "timed")
         )
         return homeless.drop("s_partition", "s_offset").join(once, ["case", "key"], "left")
+
+
+def _kept(both: DataFrame) -> DataFrame:
+    """Of each case what of any record is the same on both sides, beside its content."""
+    alike = {"by_both": _COMPARED, "by_time": ("content", "timestamp"), "by_headers": ("content", "headers")}
+    on_both = {
+        name: f.min("side").over(here) != f.max("side").over(here)
+        for name, columns in alike.items()
+        for here in (Window.partitionBy(*PARTITION, *columns),)
+    }
+    found = (
+        both.withColumns(on_both)
+        .groupBy("case")
+        .agg(*(f.bool_or(name).alias(name) for name in alike), f.bool_or("stamped").alias("any_stamped"))
+    )
+    times_kept = ~f.col("any_stamped")
+    return found.withColumns(
+        {"by_both": f.col("by_both") & times_kept, "by_time": f.col("by_time") & times_kept}
+    )

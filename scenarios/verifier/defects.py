@@ -299,7 +299,7 @@ def acked_and_never_seen(history: History, random_: random.Random) -> First:
     return at_source(record)
 
 
-@defect("loss")
+@defect("loss", outcome=Outcome.UNKNOWN)
 def deleted_from_the_target(history: History, random_: random.Random) -> First:
     partition = random_.choice(list(history.bounds))
     rows = sorted((r for r in history.source if r.partition == partition), key=lambda r: r.offset)

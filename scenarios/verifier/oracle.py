@@ -141,7 +141,7 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
 
     def lost(e: Entry) -> bool:
         fewer = not compacted and len(e.t) < len(e.s) - late(e)
-        return owed(e) and not vanished(e) and (not e.t or fewer)
+        return owed(e) and not vanished(e) and not deleted_at_target(e) and (not e.t or fewer)
 
     def tail(e: Entry) -> bool:
         place = offset(e)
@@ -201,16 +201,19 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
 
     # loss and catch-up
     gone, due, vanishing = some(lost), n(some(owed)), n(some(vanished))
-    said = "FAIL" if gone else "UNKNOWN" if vanishing or not due else "PASS"
+    trimmed_away = some(lambda e: owed(e) and deleted_at_target(e) and not vanished(e))
+    said = "FAIL" if gone else "UNKNOWN" if vanishing or trimmed_away or not due else "PASS"
     answer("loss", said, owed=due, lost=len(gone), gone_from_both=vanishing,
            never_in_source=n(e for e in gone if not e.s and not deleted_at_source(e)),
            gone_from_source=n(e for e in gone if deleted_at_source(e)),
-           not_mirrored=n(e for e in gone if e.s and not deleted_at_target(e)),
-           gone_from_target=n(e for e in gone if e.s and deleted_at_target(e)),
+           not_mirrored=n(e for e in gone if e.s), gone_from_target=len(trimmed_away),
            tail=n(e for e in gone if tail(e)))  # fmt: skip
     behind = [e for e in gone if not e.t and tail(e)]
     where = len({partition(e) for e in behind})
-    answer("catch_up", outcome(len(behind), due), owed=due, behind=len(behind), partitions_behind=where)
+    gone_too = n(e for e in everyone if owed(e) and deleted_at_target(e) and tail(e))
+    said = "FAIL" if behind else "UNKNOWN" if gone_too or not due else "PASS"
+    answer("catch_up", said, owed=due, behind=len(behind), partitions_behind=where,
+           gone_from_target=gone_too)  # fmt: skip
 
     # duplicates
     mirrored = some(lambda e: e.t and (e.s or e.sent is not None) and apart(e))
@@ -305,7 +308,7 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
 
     # compaction
     keys = set(last["s"]) | set(last["t"]) if compacted else set()
-    tally = dict.fromkeys(("deleted", "missing", "stale", "alive"), 0)
+    tally = dict.fromkeys(("deleted", "missing", "stale", "alive", "gone_from_target"), 0)
     for at in keys:
         s: Any = last["s"].get(at)
         t: Any = last["t"].get(at)
@@ -317,11 +320,12 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
             case False, False:
                 tally["deleted"] += 1
             case True, False:
-                tally["missing"] += 1
+                tally["gone_from_target" if t is None and bounds[at[0]].t_start > 0 else "missing"] += 1
             case True, True:
                 tally["stale"] += s.value != t.value
             case False, True:
                 tally["alive"] += not before_source
     bad = tally["missing"] + tally["stale"] + tally["alive"]
-    answer("compaction", outcome(bad, len(keys)) if keys else "n/a", keys=len(keys), **tally)
+    said = "UNKNOWN" if tally["gone_from_target"] and not bad else outcome(bad, len(keys))
+    answer("compaction", said if keys else "n/a", keys=len(keys), **tally)
     return answers

@@ -23,6 +23,7 @@ class CaughtUp:
             "owed": c.records_where(c.owed()),
             "behind": c.records_where(self.guilty()),
             "partitions_behind": f.count_distinct(partition),
+            "gone_from_target": c.records_where(c.owed() & c.gone_from_target() & c.in_tail()),
         }
 
     def guilty(self) -> Column:
@@ -32,6 +33,12 @@ class CaughtUp:
         if counts["behind"]:
             where = f"{counts['partitions_behind']:,} partition(s)"
             return Outcome.FAIL, f"the last {counts['behind']:,} records of {where} are not on the target"
+        if counts["gone_from_target"]:
+            gone = counts["gone_from_target"]
+            return (
+                Outcome.UNKNOWN,
+                f"the target has deleted all that it had of a partition; {gone:,} records may be among it",
+            )
         if not counts["owed"]:
             return Outcome.UNKNOWN, "no record was owed"
         return Outcome.PASS, "the target has the last record of every partition"

@@ -88,7 +88,7 @@ def may_be_compacted_away() -> Column:
 def lost() -> Column:
     """Owed and not on the target, or there fewer times than in the source, which equal records can be."""
     fewer = ~compacted() & (f.col("t_count") < f.col("s_count") - f.col("s_late"))
-    return owed() & ~gone_from_both() & (~in_target() | fewer)
+    return owed() & ~gone_from_both() & ~gone_from_target() & (~in_target() | fewer)
 
 
 def gone_from_both() -> Column:

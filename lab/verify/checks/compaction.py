@@ -28,6 +28,7 @@ class SameLastValues:
             "missing": count_where(self._missing()),
             "stale": count_where(self._stale()),
             "alive": count_where(self._alive_again()),
+            "gone_from_target": count_where(self._gone_from_target()),
         }
 
     def guilty(self) -> Column:
@@ -45,6 +46,11 @@ class SameLastValues:
         ]
         if told:
             return Outcome.FAIL, f"of {counts['keys']:,} keys {', '.join(told)}"
+        if counts["gone_from_target"]:
+            return Outcome.UNKNOWN, (
+                f"of {counts['keys']:,} keys {counts['gone_from_target']:,} are not on the target, which has "
+                "deleted its beginning"
+            )
         if not counts["keys"]:
             return Outcome.NOT_APPLICABLE, "the topic is not compacted, or holds no record"
         alive = counts["keys"] - counts["deleted"]
@@ -55,7 +61,15 @@ class SameLastValues:
         return is_true(~f.col(f"{side}_tombstone"))
 
     def _missing(self) -> Column:
-        return self._alive("s") & ~self._alive("t") & self._owed()
+        return self._alive("s") & ~self._alive("t") & self._owed() & ~self._gone()
+
+    def _gone_from_target(self) -> Column:
+        return self._alive("s") & self._owed() & self._gone()
+
+    @staticmethod
+    def _gone() -> Column:
+        """Not on the target at all, where it may have been deleted with the beginning."""
+        return f.col("t_offset").isNull() & (f.col("t_start") > 0)
 
     def _stale(self) -> Column:
         return self._alive("s") & self._alive("t") & self._owed() & (f.col("s_content") != f.col("t_content"))

@@ -17,7 +17,6 @@ _PLACES: Final = {
     "never_in_source": "never reached the source topic",
     "gone_from_source": "were deleted from the source before they were mirrored",
     "not_mirrored": "are in the source but were not mirrored",
-    "gone_from_target": "were deleted from the target",
 }
 
 
@@ -36,14 +35,18 @@ class NoLoss:
             "lost": c.records_where(lost),
             "never_in_source": c.records_where(lost & ~here & ~c.gone_from_source()),
             "gone_from_source": c.records_where(lost & ~here & c.gone_from_source()),
-            "not_mirrored": c.records_where(lost & here & ~c.gone_from_target()),
-            "gone_from_target": c.records_where(lost & here & c.gone_from_target()),
+            "not_mirrored": c.records_where(lost & here),
             "tail": c.records_where(lost & c.in_tail()),
             "gone_from_both": c.records_where(c.gone_from_both()),
+            "gone_from_target": c.records_where(self._gone_from_target()),
         }
 
     def guilty(self) -> Column:
-        return c.lost() | c.gone_from_both()
+        return c.lost() | c.gone_from_both() | self._gone_from_target()
+
+    @staticmethod
+    def _gone_from_target() -> Column:
+        return c.owed() & c.gone_from_target() & ~c.gone_from_both()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         lost, owed = counts["lost"], counts["owed"]
@@ -56,6 +59,12 @@ class NoLoss:
             return (
                 Outcome.UNKNOWN,
                 f"{gone:,} of {owed:,} records were deleted from both topics before the check",
+            )
+        if counts["gone_from_target"]:
+            gone = counts["gone_from_target"]
+            return Outcome.UNKNOWN, (
+                f"{gone:,} of {owed:,} records are older than all that the target still has, and it has "
+                "deleted its beginning: whether they were ever there cannot be known"
             )
         if owed < self.minimum:
             return Outcome.UNKNOWN, f"{owed:,} records were owed, at least {self.minimum} are needed to judge"

@@ -57,22 +57,22 @@ def evidence(histories: Histories, folder: str = FOLDER) -> Iterator[Mapping[str
     """The evidence tables "records", "partitions" and "keys", kept at the server while the block runs."""
     spark = histories.partitions.sparkSession
     kept = Kept(folder, little=histories.rows <= LITTLE)
-    with _for(spark, histories.rows), undoing(spark, kept.close):
-        gathered = gather(histories, kept)
-    with _for(spark, gathered.rows), undoing(spark, kept.close):
-        little = gathered.rows <= LITTLE
-        kept.little = little
-        ids = described(gathered.ids, compacted=histories.compacted)
-        partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
-        ids = ids.where(~elsewhere())
-        turned = inverted(ids, partitions)
-        # Of many records only what takes a sort is kept: joining them again is cheaper than writing them.
-        turned = turned if little else kept.keep("inverted", turned)
-        with_names = ids.withColumn("id", named(histories.runs))
-        last = last_of_keys(with_names, partitions).where(f.lit(histories.compacted))
-        all_records = records(with_names, partitions, turned, last)
-        all_records = kept.keep("records", all_records) if little else all_records
-        yield {"records": all_records, "partitions": partitions, "keys": last}
+    with undoing(spark, kept.close):
+        with _for(spark, histories.rows):
+            gathered = gather(histories, kept)
+        with _for(spark, gathered.rows):
+            kept.little = little = gathered.rows <= LITTLE
+            ids = described(gathered.ids, compacted=histories.compacted)
+            partitions = kept.keep("partitions", facts(ids, with_owed(histories)))
+            ids = ids.where(~elsewhere())
+            turned = inverted(ids, partitions)
+            # Of many records only what takes a sort is kept: joining them again is cheaper than writing them.
+            turned = turned if little else kept.keep("inverted", turned)
+            with_names = ids.withColumn("id", named(histories.runs))
+            last = last_of_keys(with_names, partitions).where(f.lit(histories.compacted))
+            all_records = records(with_names, partitions, turned, last)
+            all_records = kept.keep("records", all_records) if little else all_records
+            yield {"records": all_records, "partitions": partitions, "keys": last}
 
 
 def _for(spark: SparkSession, rows: int) -> AbstractContextManager[None]:

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from lab.verify.evidence.digests import BEYOND, BLOCK, BOTH, HEAD, OLDER, TAIL
 
+# Whether a record without an id was changed where it stands, or another one stands there, is known when all
+# are looked at; of more records than these it is taken to be changed.
+REPLACED: Final = 2_000_000
 LOOKED_AT: Final = 500_000  # records of a case: of many blocks that differ the first are looked at
 Key = tuple[int, int, int, bool, int]  # in the order of BLOCK
 Row = Mapping[str, Any]
@@ -92,7 +95,12 @@ def _reason(rows: Iterable[Row]) -> str | None:
             return "records are missing or repeated"
         if row["s_n"] and not row["same_label"]:
             return "the source does not hold what the ledger says"
+        if row["zone"] == BOTH and row["late"] and not row["same_content"]:
+            return "other records than the first of those not due are on the target"
         both[row["partition"]] += row["s_n"] or 0 if row["zone"] == BOTH else 0
+    anonymous = any(row["zone"] == BOTH and row["unlabelled"] and not row["same_content"] for row in rows)
+    if anonymous and sum((row["s_n"] or 0) + (row["t_n"] or 0) for row in rows) <= REPLACED:
+        return "records without an id differ"
     gaps = [row for row in rows if both[row["partition"]] != max(row["high"] - row["low"], 0)]
     return "there are offsets without records" if gaps else None
 

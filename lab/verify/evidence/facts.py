@@ -114,13 +114,13 @@ def last_of_keys(ids: DataFrame, partitions: DataFrame) -> DataFrame:
             .agg(f.max(what).alias(f"{side}"))
         )
 
-    compacted = partitions.where("compacted").select("case", "partition", "s_start", "s_owed")
+    compacted = partitions.where("compacted").select("case", "partition", "s_start", "s_owed", "t_start")
     return (
         last("s")
         .join(last("t"), ["case", "partition", "key"], "full")
         .join(f.broadcast(compacted), ["case", "partition"])
         .select(
-            *("case", "partition", "key", "s_start", "s_owed"),
+            *("case", "partition", "key", "s_start", "s_owed", "t_start"),
             *(f.col(f"{s}.{c}").alias(f"{s}_{c}") for s in "st" for c in ("offset", "content", "tombstone")),
             f.coalesce("s.id", "t.id").alias("id"),
         )

@@ -94,7 +94,7 @@ def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame
     stamped = _has(f.col("flags"), _STAMPED_BY_BROKER)
     source, target = (
         records.where((f.col("side") == side) & judged).select(
-            *("case", "partition", "offset", "timestamp", "content"), by_target.alias("stamped")
+            *("case", "partition", "offset", "timestamp", "content", "headers"), by_target.alias("stamped")
         )
         for side, by_target in ((_SOURCE, _NO), (_TARGET, stamped))
     )

@@ -14,6 +14,11 @@ NONE = dict.fromkeys(CaughtUp().counts(), 0)
         ({}, Outcome.UNKNOWN, "no record was owed"),
         ({"owed": 5}, Outcome.PASS, "the target has the last record of every partition"),
         (
+            {"owed": 5, "gone_from_target": 2},
+            Outcome.UNKNOWN,
+            "the target has deleted all that it had of a partition; 2 records may be among it",
+        ),
+        (
             {"owed": 5, "behind": 2, "partitions_behind": 1},
             Outcome.FAIL,
             "the last 2 records of 1 partition(s) are not on the target",

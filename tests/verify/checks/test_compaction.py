@@ -13,6 +13,11 @@ NONE = dict.fromkeys(SameLastValues().counts(), 0)
     [
         ({}, Outcome.NOT_APPLICABLE, "the topic is not compacted, or holds no record"),
         ({"keys": 9, "deleted": 2}, Outcome.PASS, "7 keys have the same last value, 2 are deleted"),
+        (
+            {"keys": 9, "gone_from_target": 2},
+            Outcome.UNKNOWN,
+            "of 9 keys 2 are not on the target, which has deleted its beginning",
+        ),
         ({"keys": 9, "missing": 1}, Outcome.FAIL, "of 9 keys 1 have no value on the target"),
         (
             {"keys": 9, "missing": 1, "stale": 2, "alive": 3},

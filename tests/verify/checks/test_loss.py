@@ -26,17 +26,22 @@ NONE = dict.fromkeys(NoLoss().counts(), 0)
         (
             {
                 "owed": 9,
-                "lost": 6,
+                "lost": 4,
                 "never_in_source": 1,
                 "gone_from_source": 2,
                 "not_mirrored": 1,
                 "gone_from_target": 2,
             },
             Outcome.FAIL,
-            "6 of 9 records are missing: 1 never reached the source topic, 2 were "
+            "4 of 9 records are missing: 1 never reached the source topic, 2 were "
             "deleted from the source before they were mirrored, 1 are in the source"
-            " but were not mirrored, 2 were deleted from the target; 6 in holes, 0 "
-            "at the end",
+            " but were not mirrored; 4 in holes, 0 at the end",
+        ),
+        (
+            {"owed": 9, "gone_from_target": 2},
+            Outcome.UNKNOWN,
+            "2 of 9 records are older than all that the target still has, and it has "
+            "deleted its beginning: whether they were ever there cannot be known",
         ),
     ],
 )
