@@ -33,20 +33,23 @@ class Alignment:
     source: DataFrame
     target: DataFrame
     partitions: DataFrame
-    keep: Callable[[str, DataFrame], DataFrame] = lambda _, frame: (
-        frame
-    )  # makes now what is read several times
+    # makes a frame now, which is read several times
+    keep: Callable[[str, DataFrame], DataFrame] = lambda _, frame: frame
 
     def places(self) -> DataFrame:
         """case, partition and offset of each record of the target, with s_partition and s_offset, its place
-        in the source, and `older`: it comes from before what the source still has. Without both of them the
-        source never had it.
+        in the source; `older`, it comes from before what the source still has; and `surplus`, it is one of
+        more of these than the source has deleted offsets. Of no place and not older the source never had it.
         """
         placed = self._placed(self._with_distances(self._recognized))
-        found = placed.withColumn("s_partition", f.when(f.col("s_offset").isNotNull(), f.col("partition")))
-        wanted = (*PARTITION, "offset", "s_partition", "s_offset", "older")
-        moved = self._moved(found.where(f.col("s_offset").isNull()))
-        return found.where(f.col("s_offset").isNotNull()).select(*wanted).unionAll(moved.select(*wanted))
+        found = _with_older(placed).withColumn(
+            "s_partition", f.when(f.col("s_offset").isNotNull(), f.col("partition"))
+        )
+        wanted = (*PARTITION, "offset", "s_partition", "s_offset", "older", "surplus")
+        settled = f.col("s_offset").isNotNull() | f.col("older")
+        return (
+            found.where(settled).select(*wanted).unionAll(self._moved(found.where(~settled)).select(*wanted))
+        )
 
     # -- what records are recognized by ----------------------------------------------------------------
 
@@ -75,18 +78,19 @@ class Alignment:
             .withColumn("rank", f.row_number().over(in_order))
             .select(*PARTITION, "side", "offset", "rank", timed.alias("by_time"), key.alias("key"))
         )
-        return self.keep("ranked", ranked)
+        return self.keep("ranked", ranked.join(f.broadcast(_unrepeated(ranked)), "case", "left"))
 
     @cached_property
     def _recognized(self) -> DataFrame:
         """The target's records; `anchor` is the rank in the source of those that can be no other record.
 
-        A source that has lost its beginning may have had more records of a content.
+        A source that has lost its beginning may have had more records of a key. That it had is taken to be
+        possible where keys have no timestamp, or where what it still has shows equal records too.
         """
         alike = Window.partitionBy(*PARTITION, "key")
         on_source = f.col("side") == "s"
         starts = self.partitions.select(*PARTITION, "s_start")
-        certain = f.col("by_time") | (f.col("s_start") == 0) | (f.col("t_n") == 1)
+        certain = f.col("unrepeated") | (f.col("s_start") == 0) | (f.col("t_n") == 1)
         return (
             self._both.withColumns(
                 {
@@ -167,7 +171,9 @@ class Alignment:
             # one copy more, of any of several equal records
             .when(~older, f.col("alike"))
         )
-        return records.select(*PARTITION, "offset", "key", place.alias("s_offset"), older.alias("older"))
+        return records.select(
+            *(*PARTITION, "offset", "rank", "key", "s_start"), place.alias("s_offset"), older.alias("older")
+        )
 
     @cached_property
     def _standing(self) -> DataFrame:
@@ -221,3 +227,26 @@ def _kept(both: DataFrame) -> DataFrame:
     return found.withColumns(
         {"by_both": f.col("by_both") & times_kept, "by_time": f.col("by_time") & times_kept}
     )
+
+
+def _unrepeated(ranked: DataFrame) -> DataFrame:
+    """Of each case whether its keys have timestamps, and no two records of the source have the same."""
+    return (
+        ranked.where(f.col("side") == "s")
+        .groupBy("case", "key")
+        .agg(f.count("*").alias("s_n"), f.bool_and("by_time").alias("by_time"))
+        .groupBy("case")
+        .agg((f.bool_and("by_time") & (f.max("s_n") == 1)).alias("unrepeated"))
+    )
+
+
+def _with_older(placed: DataFrame) -> DataFrame:
+    """What is equal to an older record and has no place is a copy of it. Those nearest to what the source
+    still has come first, as far as it has deleted offsets.
+    """
+    of_key, of_partition = Window.partitionBy(*PARTITION, "key"), Window.partitionBy(*PARTITION, "older")
+    homeless = f.col("s_offset").isNull()
+    found = placed.withColumn("older", f.col("older") & homeless)
+    found = found.withColumn("older", homeless & f.bool_or("older").over(of_key))
+    number = f.row_number().over(of_partition.orderBy(f.col("rank").desc()))
+    return found.withColumn("surplus", f.col("older") & (number > f.col("s_start")))

@@ -25,6 +25,7 @@ def block(number: int, **changes: Any) -> dict[str, Any]:
         "s_last": last,
         "t_first": first,
         "t_last": last,
+        "distance": 0,
         "stamped": 0,
         "unlabelled": 0,
         "labelled": SIZE,
@@ -115,6 +116,16 @@ def test_older_records_are_looked_at_where_a_ledger_names_them() -> None:
 
     assert look_closer(rows, together=False).blocks == {(0, 0, OLDER, False, 0)}
     assert look_closer(without, together=False).nothing
+
+
+def test_more_old_records_than_the_source_has_deleted_are_looked_at_as_a_whole() -> None:
+    rows = [
+        block(0, zone=OLDER, s_n=0, t_first=3, low=SIZE, distance=-4),
+        block(1, low=SIZE),
+        block(2, low=SIZE),
+    ]
+
+    assert list(look_closer(rows, together=False).whole) == [0]
 
 
 def test_of_many_blocks_the_first_are_looked_at() -> None:

@@ -23,16 +23,17 @@ class Duplicates:
     allowed_fraction: float = 0.0  # of the records on the target; 1 allows any number
 
     def counts(self) -> dict[str, Column]:
-        extra = f.when(self.guilty(), f.col("t_count") - self._expected()).otherwise(0)
+        too_many = f.when(f.col("t_surplus"), f.col("t_count")).otherwise(f.col("t_count") - self._expected())
+        extra = f.when(self.guilty(), too_many).otherwise(0)
         return {
-            "mirrored": c.records_where(self._judged()),
+            "mirrored": c.records_where(self._judged() | self._surplus()),
             "duplicated": c.records_where(self.guilty()),
             "extra": f.coalesce(f.sum(extra * f.col("weight")), f.lit(0)),
             "most": f.coalesce(f.max(f.when(self.guilty(), f.col("t_count"))), f.lit(0)),
         }
 
     def guilty(self) -> Column:
-        return self._judged() & (f.col("t_count") > self._expected())
+        return (self._judged() & (f.col("t_count") > self._expected())) | self._surplus()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         mirrored, extra = counts["mirrored"], counts["extra"]
@@ -49,6 +50,11 @@ class Duplicates:
     @staticmethod
     def _expected() -> Column:
         return f.greatest("s_count", f.lit(1))
+
+    @staticmethod
+    def _surplus() -> Column:
+        """Older than all that the source still has, and there are more of these than it has deleted."""
+        return c.is_true(f.col("t_surplus")) & ~c.in_source() & ~c.in_ledger()
 
     @staticmethod
     def _judged() -> Column:

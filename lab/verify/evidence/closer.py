@@ -89,6 +89,8 @@ def _reason(rows: Iterable[Row]) -> str | None:
     for row in rows:
         if row["zone"] == BEYOND:
             return "the target has more records than the source"
+        if row["zone"] == OLDER and row["t_first"] + row["distance"] < 0:
+            return "the target has more old records than the source has deleted"
         if row["stamped"]:
             return "the target stamps records itself"
         if row["zone"] == BOTH and row["s_n"] != row["t_n"]:

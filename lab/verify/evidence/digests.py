@@ -131,7 +131,7 @@ def _target(histories: Histories, limits: DataFrame) -> DataFrame:
         f.lit(-1).alias("sign"),
         *_record_columns(),
         (f.col("timestamp_type") == 1).alias("stamped"),
-        (~(f.coalesce(in_header, f.lit(False)) | looks_labelled)).alias("unlabelled"),
+        (~looks_labelled if histories.runs else f.lit(True)).alias("unlabelled"),
     )
 
 

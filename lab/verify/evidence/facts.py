@@ -34,7 +34,7 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
         .groupBy(f.col("case"), f.col("partition"))
         .agg(
             f.sum(f.col("s_count") * f.col("weight")).alias("s_rows"),
-            f.min(f.when(mirrored, f.col("offset"))).alias("mirrored_first"),
+            f.min(f.when(mirrored, _first())).alias("mirrored_first"),
             f.max(f.when(mirrored, _last())).alias("mirrored_last"),
             f.min("offset").alias("first_offset"),
             f.max(_last()).alias("last_offset"),
@@ -53,6 +53,11 @@ def facts(ids: DataFrame, partitions: DataFrame) -> DataFrame:
         .na.fill(0, ["s_rows", "t_rows", "t_others"])
         .coalesce(1)
     )
+
+
+def _first() -> Column:
+    """Of rows of `_upstream`: the offset; of equal records in a compacted topic that of the last."""
+    return f.when(f.col("compacted"), f.coalesce("s_last", "offset")).otherwise(f.col("offset"))
 
 
 def _last() -> Column:

@@ -22,7 +22,8 @@ _COMPARED: Final = ("content", "headers", "timestamp")
 _COMPARED_ALREADY: Final = ("content", "headers", "headers_max", "timestamp_max")
 ID: Final = ("case", "run", "producer", "number")
 # What is said of a record travels as bits of one number: of each further column, rows and groups get longer.
-_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE, OLDER_FLAG = (1 << bit for bit in range(6))
+_DAMAGED, _ENCODED, _TOMBSTONE, _STAMPED_BY_BROKER, _LATE = (1 << bit for bit in range(5))
+OLDER_FLAG, _SURPLUS = 1 << 5, 1 << 6
 
 
 def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
@@ -106,12 +107,13 @@ def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame
         *(f.col(name).alias(f"s_{name}") for name in ID[1:]),
     )
     found = places.join(of_source, ["case", "s_partition", "s_offset"], "left").select(
-        *("case", "partition", "offset", f.lit(_TARGET).alias("side"), "older"),
+        *("case", "partition", "offset", f.lit(_TARGET).alias("side"), "older", "surplus"),
         *(f"s_{name}" for name in ID[1:]),
     )
     without_id = f.col("run") == 0
     joined = records.join(found, ["case", "side", "partition", "offset"], "left")
-    joined = joined.withColumn("flags", _with_flag(without_id & f.col("older"), OLDER_FLAG))
+    for name, bit in (("older", OLDER_FLAG), ("surplus", _SURPLUS)):
+        joined = joined.withColumn("flags", _with_flag(without_id & f.col(name), bit))
     chosen = {
         name: f.when(without_id, f.coalesce(f"s_{name}", name)).otherwise(f.col(name)) for name in ID[1:]
     }
@@ -154,7 +156,12 @@ def described(ids: DataFrame, *, compacted: bool) -> DataFrame:
                 f"{side}_stamped_by_broker": _has(flags, _STAMPED_BY_BROKER),
             }
         )
-    ids = ids.withColumn("t_older", _has(f.col("t_flags"), OLDER_FLAG))
+    ids = ids.withColumns(
+        {
+            "t_older": _has(f.col("t_flags"), OLDER_FLAG),
+            "t_surplus": _has(f.col("t_flags"), _SURPLUS),
+        }
+    )
     if compacted:
         return ids
     return ids.withColumns(
