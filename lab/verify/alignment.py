@@ -103,7 +103,6 @@ class Alignment:
             .where(~on_source)
             .join(f.broadcast(starts), list(PARTITION), "left")
             .withColumn("anchor", f.when((f.col("s_n") == 1) & certain, f.col("s_rank")))
-            .withColumn("alike", f.when(certain, f.col("alike")))
             .select(*PARTITION, "offset", "rank", "key", "anchor", "alike", "s_start")
         )
 
@@ -167,7 +166,7 @@ class Alignment:
             .when(f.col("backward"), f.col("offset_after"))
             .when(agreed["before"], f.col("offset_before"))
             .when(agreed["after"], f.col("offset_after"))
-            .when(same & unclaimed, only)
+            .when(same & unclaimed & f.col("alike").isNull(), only)
             # one copy more, of any of several equal records
             .when(~older, f.col("alike"))
         )

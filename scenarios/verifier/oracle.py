@@ -215,18 +215,11 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
     answer("catch_up", said, owed=due, behind=len(behind), partitions_behind=where,
            gone_from_target=gone_too)  # fmt: skip
 
-    # duplicates
-    mirrored = some(lambda e: e.t and (e.s or e.sent is not None) and apart(e))
-    repeated = [e for e in mirrored if len(e.t) > max(len(e.s), 1)]
-    extra = sum(len(e.t) - max(len(e.s), 1) for e in repeated)
-    forbidden = 0 if history.duplicates_allowed else extra
-    answer("duplicates", outcome(forbidden, len(mirrored)), mirrored=len(mirrored), duplicated=len(repeated),
-           extra=extra, most=max((len(e.t) for e in repeated), default=0))  # fmt: skip
-
     # order
     known = some(lambda e: e.t and offset(e) is not None and apart(e))
     single = [e for e in known if len(e.s) <= 1]
     inverted = tardy = 0
+    again: set[int] = set()
     for number, b in bounds.items():
         begun = most = None
         for e in sorted(single, key=lambda e: e.t[0].offset):
@@ -234,16 +227,24 @@ def judge(history: Any, runs: tuple[str, ...]) -> dict[str, Answer]:
                 continue
             place = offset(e)
             assert place is not None
-            if (
-                most is not None
-                and place < most
-                and (b.t_start == 0 or (begun is not None and place > begun))
-            ):
-                tardy, inverted = tardy + compacted, inverted + (not compacted)
+            if most is not None and place < most:
+                first_may_be_gone = b.t_start > 0 and (begun is None or place <= begun)
+                if compacted or first_may_be_gone:
+                    again.add(id(e))
+                if not first_may_be_gone:
+                    tardy, inverted = tardy + compacted, inverted + (not compacted)
             begun = place if begun is None else begun
             most = place if most is None else max(most, place)
     answer("order", outcome(inverted, len(single)), compared=len(single), inverted=inverted, late=tardy,
            replayed=n(e for e in single if len(e.t) > 1), equal=len(known) - len(single))  # fmt: skip
+
+    # duplicates
+    mirrored = some(lambda e: e.t and (e.s or e.sent is not None) and apart(e))
+    repeated = [e for e in mirrored if len(e.t) > max(len(e.s), 1) or id(e) in again]
+    extra = sum(len(e.t) - (0 if id(e) in again else max(len(e.s), 1)) for e in repeated)
+    forbidden = 0 if history.duplicates_allowed else extra
+    answer("duplicates", outcome(forbidden, len(mirrored)), mirrored=len(mirrored), duplicated=len(repeated),
+           extra=extra, most=max((len(e.t) for e in repeated), default=0))  # fmt: skip
 
     # payload, headers, timestamp, partition
     both = some(lambda e: e.s and e.t and apart(e))

@@ -23,17 +23,19 @@ class Duplicates:
     allowed_fraction: float = 0.0  # of the records on the target; 1 allows any number
 
     def counts(self) -> dict[str, Column]:
-        too_many = f.when(f.col("t_surplus"), f.col("t_count")).otherwise(f.col("t_count") - self._expected())
+        too_many = f.when(self._copies_alone(), f.col("t_count")).otherwise(
+            f.col("t_count") - self._expected()
+        )
         extra = f.when(self.guilty(), too_many).otherwise(0)
         return {
-            "mirrored": c.records_where(self._judged() | self._surplus()),
+            "mirrored": c.records_where(self._judged() | self._copies_alone()),
             "duplicated": c.records_where(self.guilty()),
             "extra": f.coalesce(f.sum(extra * f.col("weight")), f.lit(0)),
             "most": f.coalesce(f.max(f.when(self.guilty(), f.col("t_count"))), f.lit(0)),
         }
 
     def guilty(self) -> Column:
-        return (self._judged() & (f.col("t_count") > self._expected())) | self._surplus()
+        return (self._judged() & (f.col("t_count") > self._expected())) | self._copies_alone()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
         mirrored, extra = counts["mirrored"], counts["extra"]
@@ -51,10 +53,12 @@ class Duplicates:
     def _expected() -> Column:
         return f.greatest("s_count", f.lit(1))
 
-    @staticmethod
-    def _surplus() -> Column:
-        """Older than all that the source still has, and there are more of these than it has deleted."""
-        return c.is_true(f.col("t_surplus")) & ~c.in_source() & ~c.in_ledger()
+    def _copies_alone(self) -> Column:
+        """The target has deleted the first copy of a record that stands after later ones; or there are more
+        records from before what the source still has than it has deleted.
+        """
+        surplus = f.col("t_surplus") & ~c.in_source() & ~c.in_ledger()
+        return c.is_true(surplus | (self._judged() & f.col("again")))
 
     @staticmethod
     def _judged() -> Column:

@@ -81,7 +81,8 @@ def inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     """Records whose first copy on the target stands after a later record of the source.
 
     A log that has lost its beginning may have lost first copies: what a replay brings again of records
-    from before the first that is left is no inversion. Only partitions that are not level are sorted.
+    from before the first that is left is no inversion, but comes `again`; as may any in a compacted topic.
+    Only partitions that are not level are sorted.
     """
     in_order = Window.partitionBy("case", "partition").orderBy("t_first")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
@@ -89,13 +90,13 @@ def inverted(ids: DataFrame, partitions: DataFrame) -> DataFrame:
     return (
         _upstream(ids)
         .where(_placed())
-        .select(*ID, "partition", "t_first", "offset", _last().alias("last"))
+        .select(*ID, "partition", "t_first", "offset", _last().alias("last"), "compacted")
         .join(f.broadcast(to_sort), ["case", "partition"])
         .withColumn("reached", f.max("last").over(before))
         .withColumn("begun", f.first("offset").over(before))
         .where(f.col("offset") < f.col("reached"))
-        .where((f.col("t_start") == 0) | (f.col("offset") > f.col("begun")))
-        .select(*ID, f.lit(True).alias("inverted"))
+        .withColumn("inverted", (f.col("t_start") == 0) | (f.col("offset") > f.col("begun")))
+        .select(*ID, "inverted", (f.col("compacted") | ~f.col("inverted")).alias("again"))
     )
 
 
@@ -147,6 +148,6 @@ def records(ids: DataFrame, partitions: DataFrame, inverted: DataFrame, last: Da
         .join(f.broadcast(facts), ["case", "partition"], "left")
         .join(inverted, list(ID), "left")
         .join(of_key, ["case", "partition", "s_key"], "left")
-        .withColumn("inverted", f.coalesce("inverted", _NO))
+        .withColumns({name: f.coalesce(name, _NO) for name in ("inverted", "again")})
         .withColumn("superseded", f.coalesce(f.col("s_last") < f.col("last_of_key"), _NO))
     )
