@@ -76,7 +76,10 @@ class Alignment:
         ranked = (
             both.join(f.broadcast(_kept(both)), "case")
             .withColumn("rank", f.row_number().over(in_order))
-            .select(*PARTITION, "side", "offset", "rank", timed.alias("by_time"), key.alias("key"))
+            .select(
+                *(*PARTITION, "side", "offset", "rank", timed.alias("by_time"), key.alias("key")),
+                f.when(timed, f.xxhash64("content", "timestamp")).otherwise(f.col("content")).alias("bare"),
+            )
         )
         return self.keep("ranked", ranked.join(f.broadcast(_unrepeated(ranked)), "case", "left"))
 
@@ -87,8 +90,9 @@ class Alignment:
         A source that has lost its beginning may have had more records of a key. That it had is taken to be
         possible where keys have no timestamp, or where what it still has shows equal records too.
         """
-        alike = Window.partitionBy(*PARTITION, "key")
+        alike, bare = (Window.partitionBy(*PARTITION, key) for key in ("key", "bare"))
         on_source = f.col("side") == "s"
+        bare_once = f.count_if(on_source).over(bare) == 1
         starts = self.partitions.select(*PARTITION, "s_start")
         certain = f.col("unrepeated") | (f.col("s_start") == 0) | (f.col("t_n") == 1)
         return (
@@ -98,12 +102,15 @@ class Alignment:
                     "t_n": f.count_if(~on_source).over(alike),
                     "s_rank": f.min(f.when(on_source, f.col("rank"))).over(alike),
                     "alike": f.min(f.when(on_source, f.col("offset"))).over(alike),
+                    # the only record of this content, whatever became of the headers
+                    "bare": f.when(bare_once, f.min(f.when(on_source, f.col("offset"))).over(bare)),
                 }
             )
             .where(~on_source)
             .join(f.broadcast(starts), list(PARTITION), "left")
             .withColumn("anchor", f.when((f.col("s_n") == 1) & certain, f.col("s_rank")))
-            .select(*PARTITION, "offset", "rank", "key", "anchor", "alike", "s_start")
+            .withColumn("bare", f.when(certain, f.col("bare")))
+            .select(*PARTITION, "offset", "rank", "key", "anchor", "alike", "bare", "s_start")
         )
 
     # -- those between ---------------------------------------------------------------------------------
@@ -168,7 +175,8 @@ class Alignment:
             .when(agreed["after"], f.col("offset_after"))
             .when(same & unclaimed & f.col("alike").isNull(), only)
             # one copy more, of any of several equal records
-            .when(~older, f.col("alike"))
+            .when(~older & f.col("alike").isNotNull(), f.col("alike"))
+            .otherwise(f.col("bare"))
         )
         return records.select(
             *(*PARTITION, "offset", "rank", "key", "s_start"), place.alias("s_offset"), older.alias("older")
