@@ -42,9 +42,10 @@ class Duplicates:
         if not mirrored:
             return Outcome.UNKNOWN, "no record of the source is on the target"
         if not extra:
-            return Outcome.PASS, f"none of {mirrored:,} records stands on the target too often"
-        told = f"{counts['duplicated']:,} of {mirrored:,} records were repeated, {extra:,} copies too many, "
-        told += f"up to {counts['most']:,} of one"
+            return Outcome.PASS, f"no record is duplicated on the target ({mirrored:,} checked)"
+        duplicated, most = counts["duplicated"], counts["most"]
+        told = f"{duplicated:,} of {mirrored:,} records are duplicated on the target, "
+        told += f"{extra:,} copies too many, up to {most:,} of one"
         if extra <= self.allowed_fraction * mirrored or self.allowed_fraction >= 1:
             return Outcome.PASS, f"{told}: allowed"
         return Outcome.FAIL, told

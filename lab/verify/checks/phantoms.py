@@ -55,7 +55,7 @@ class NoPhantoms:
         notes = [f"{aborted} among them"] if aborted else []
         if counts["unjudged"]:
             notes.append(f"{counts['unjudged']:,} are from before what the source still has")
-        return Outcome.PASS, "; ".join([f"the source had all of {judged:,} records on the target", *notes])
+        return Outcome.PASS, "; ".join([f"all {judged:,} records on the target came from the source", *notes])
 
     @staticmethod
     def _unjudged() -> Column:

@@ -12,11 +12,11 @@ NONE = dict.fromkeys(Duplicates().counts(), 0)
     ("counts", "outcome", "told"),
     [
         ({}, Outcome.UNKNOWN, "no record of the source is on the target"),
-        ({"mirrored": 9}, Outcome.PASS, "none of 9 records stands on the target too often"),
+        ({"mirrored": 9}, Outcome.PASS, "no record is duplicated on the target (9 checked)"),
         (
             {"mirrored": 9, "duplicated": 2, "extra": 3, "most": 3},
             Outcome.FAIL,
-            "2 of 9 records were repeated, 3 copies too many, up to 3 of one",
+            "2 of 9 records are duplicated on the target, 3 copies too many, up to 3 of one",
         ),
     ],
 )

@@ -13,11 +13,11 @@ NONE = dict.fromkeys(NoPhantoms().counts(), 0)
     [
         ({}, Outcome.UNKNOWN, "the target has no record that could be judged"),
         ({"on_target": 3, "unjudged": 3}, Outcome.UNKNOWN, "the target has no record that could be judged"),
-        ({"on_target": 9}, Outcome.PASS, "the source had all of 9 records on the target"),
+        ({"on_target": 9}, Outcome.PASS, "all 9 records on the target came from the source"),
         (
             {"on_target": 9, "unjudged": 2, "aborted": 1},
             Outcome.PASS,
-            "the source had all of 7 records on the target; 1 records of aborted "
+            "all 7 records on the target came from the source; 1 records of aborted "
             "transactions among them; 2 are from before what the source still has",
         ),
         ({"on_target": 9, "foreign": 1}, Outcome.FAIL, "1 records the source never had"),
