@@ -196,16 +196,25 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         compacted=compacted,
         block=BLOCK_OF_FEW if count <= LITTLE else BLOCK_OF_MANY,
         rows=count,
-        read_again=partial(_records_between, spark, flow),
+        read_again=partial(_records_between, spark, flow, ends),
     )
 
 
 def _records_between(
-    spark: SparkSession, flow: Flow, side: str, ranges: Mapping[int, tuple[int, int]]
+    spark: SparkSession, flow: Flow, named: Ends, side: str, ranges: Mapping[int, tuple[int, int]]
 ) -> DataFrame:
-    """The records of one side between such offsets of each partition."""
-    ends = {partition: Offsets(start=start, end=end) for partition, (start, end) in ranges.items()}
-    return _records(spark, flow, flow.source if side == "s" else flow.target, ends)
+    """The records of one side between such offsets; of a partition without any, none."""
+    cluster, known = (flow.source, named.source) if side == "s" else (flow.target, named.target)
+    return _records(spark, flow, cluster, of_every_partition(known, ranges))
+
+
+def of_every_partition(known: Frozen, ranges: Mapping[int, tuple[int, int]]) -> Frozen:
+    """The ranges, and empty ones of all other partitions: Spark has to be given each one of a topic."""
+    return {
+        partition: Offsets(start=start, end=end)
+        for partition, offsets in known.items()
+        for start, end in (ranges.get(partition, (offsets.start, offsets.start)),)
+    }
 
 
 def _records(spark: SparkSession, flow: Flow, cluster: Cluster, ends: Frozen) -> DataFrame:

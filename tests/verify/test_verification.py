@@ -4,11 +4,11 @@ from typing import cast
 
 import pytest
 
-from lab.kafka import Cluster
+from lab.kafka import Cluster, Offsets
 from lab.mm2 import SOURCE, Connector
 from lab.verify.checks import STANDARD, NoPhantoms
 from lab.verify.flow import Flow
-from lab.verify.verification import _of_records, check_names, wanted_checks
+from lab.verify.verification import _of_records, check_names, of_every_partition, wanted_checks
 
 
 def flow_with(isolation: str) -> Flow:
@@ -38,3 +38,11 @@ def test_whatever_is_asked_for_reading_is_judged_too() -> None:
     assert wanted_checks(["loss"]) == {"loss", "reading"}
     assert wanted_checks(["acls", "reading"]) == {"acls", "reading"}
     assert wanted_checks([]) == {"reading"}
+
+
+def test_a_second_reading_names_each_partition() -> None:
+    known = {0: Offsets(start=3, end=9), 1: Offsets(start=5, end=7)}
+
+    found = of_every_partition(known, {0: (4, 6)})
+
+    assert found == {0: Offsets(start=4, end=6), 1: Offsets(start=5, end=5)}
