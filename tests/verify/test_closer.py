@@ -26,6 +26,8 @@ def block(number: int, **changes: Any) -> dict[str, Any]:
         "t_first": first,
         "t_last": last,
         "distance": 0,
+        "s_from": first,
+        "t_until": last,
         "stamped": 0,
         "unlabelled": 0,
         "labelled": SIZE,
@@ -125,6 +127,14 @@ def test_more_old_records_than_the_source_has_deleted_are_looked_at_as_a_whole()
         block(2, low=SIZE),
     ]
 
+    assert list(look_closer(rows, together=False).whole) == [0]
+
+
+def test_older_records_with_the_times_of_what_is_still_there_may_be_copies() -> None:
+    rows = [block(0, zone=OLDER, s_n=0, low=SIZE, t_until=SIZE), block(1, low=SIZE), block(2, low=SIZE)]
+    rows = [row | {"ledger": False, "labelled": 0} for row in rows]
+
+    assert look_closer([rows[0] | {"t_until": SIZE - 1}, *rows[1:]], together=False).nothing
     assert list(look_closer(rows, together=False).whole) == [0]
 
 

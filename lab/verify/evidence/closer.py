@@ -100,11 +100,26 @@ def _reason(rows: Iterable[Row]) -> str | None:
         if row["zone"] == BOTH and row["late"] and not row["same_content"]:
             return "other records than the first of those not due are on the target"
         both[row["partition"]] += row["s_n"] or 0 if row["zone"] == BOTH else 0
+    if _older_may_be_copies(rows):
+        return "what is older than the source on the target may be copies of what it still has"
     anonymous = any(row["zone"] == BOTH and row["unlabelled"] and not row["same_content"] for row in rows)
     if anonymous and sum((row["s_n"] or 0) + (row["t_n"] or 0) for row in rows) <= REPLACED:
         return "records without an id differ"
     gaps = [row for row in rows if both[row["partition"]] != max(row["high"] - row["low"], 0)]
     return "there are offsets without records" if gaps else None
+
+
+def _older_may_be_copies(rows: Iterable[Row]) -> bool:
+    """Copies have the times of what they are of: whatever came before all of that has none."""
+    until: dict[int, int] = {}
+    begun: dict[int, int] = {}
+    for row in rows:
+        partition = row["partition"]
+        if row["zone"] == OLDER:
+            until[partition] = max(row["t_until"], until.get(partition, row["t_until"]))
+        elif row["s_n"]:
+            begun[partition] = min(row["s_from"], begun.get(partition, row["s_from"]))
+    return any(at >= begun[partition] for partition, at in until.items() if partition in begun)
 
 
 def _differs(row: Row) -> bool:

@@ -77,7 +77,7 @@ def one_row_per_id(histories: Histories, kept: Kept) -> DataFrame:
         {
             "told_apart": _told_apart(),
             "weight": f.lit(1).cast("long"),
-            "span": f.lit(None).cast("long"),
+            **dict.fromkeys(("span", "s_until", "t_until"), f.lit(None).cast("long")),
             "unseen": f.lit(0),
         }
     )
