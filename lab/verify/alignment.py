@@ -121,8 +121,9 @@ class Alignment:
         Where there is none: logs that have both kept their beginning begin, and settled ones end, alike.
         """
         in_order = Window.partitionBy(*PARTITION).orderBy("rank")
-        before = in_order.rowsBetween(Window.unboundedPreceding, -1)
-        after = in_order.rowsBetween(1, Window.unboundedFollowing)
+        # Backwards: for frames that reach to the end Spark goes over all following rows again for each row.
+        backwards = Window.partitionBy(*PARTITION).orderBy(f.col("rank").desc())
+        before, after = (w.rowsBetween(Window.unboundedPreceding, -1) for w in (in_order, backwards))
         distance = f.col("anchor") - f.col("rank")
         counts = self._both.groupBy(*PARTITION).agg(
             f.count_if(f.col("side") == "s").alias("s_all"), f.count_if(f.col("side") == "t").alias("t_all")
@@ -137,7 +138,7 @@ class Alignment:
             .withColumns(
                 {
                     "d_before": f.coalesce(f.last(distance, True).over(before), "at_start"),
-                    "d_after": f.coalesce(f.first(distance, True).over(after), "at_end"),
+                    "d_after": f.coalesce(f.last(distance, True).over(after), "at_end"),
                     "stretch": f.count("anchor").over(in_order),
                 }
             )
@@ -149,9 +150,11 @@ class Alignment:
         them has its place only if both say the same, as of a damaged record.
         """
         own = f.when(f.col("anchor").isNotNull(), f.col("anchor"))
-        stretch = Window.partitionBy(*PARTITION, "stretch").orderBy("rank")
-        so_far = stretch.rowsBetween(Window.unboundedPreceding, 0)
-        from_here = stretch.rowsBetween(0, Window.unboundedFollowing)
+        stretch = Window.partitionBy(*PARTITION, "stretch")
+        so_far, from_here = (
+            stretch.orderBy(order).rowsBetween(Window.unboundedPreceding, 0)
+            for order in (f.col("rank").asc(), f.col("rank").desc())
+        )
         for side in ("before", "after"):
             at = f.coalesce(own, f.col("rank") + f.col(f"d_{side}"))
             records = self._with_source(records.withColumn(f"rank_{side}", at), side)

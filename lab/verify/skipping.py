@@ -84,8 +84,10 @@ def _pairs(syncs: DataFrame) -> DataFrame:
 
     A smaller offset of the target later on is that of another topic: the syncs before are not of this one.
     """
-    in_order = Window.partitionBy("case", "partition").orderBy("position")
-    later = in_order.rowsBetween(1, Window.unboundedFollowing)
+    of_partition = Window.partitionBy("case", "partition")
+    in_order = of_partition.orderBy("position")
+    # backwards: for a frame that reaches to the end Spark goes over all following rows again for each row
+    later = of_partition.orderBy(f.col("position").desc()).rowsBetween(Window.unboundedPreceding, -1)
     before = {end: f.lag(end).over(in_order) for end in ("upstream", "downstream")}
     forward = (before["upstream"] < f.col("upstream")) & (before["downstream"] < f.col("downstream"))
     back = (f.min("upstream").over(later) < f.col("upstream")) | (
