@@ -7,7 +7,6 @@ record of the source must be in the output once, in order and unharmed.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -141,6 +140,6 @@ def verify_output(
     """
     owed, frozen_at = source_ends(flow), datetime.now(UTC)
     wait_for_target(flow, owed, timeout_s=timeout_s, say=lambda _: None)
-    histories = replace(histories_of(spark, flow, name_ends(flow, owed, frozen_at)), target=output)
+    histories = histories_of(spark, flow, name_ends(flow, owed, frozen_at)).with_target(output)
     with evidence(histories, f"{flow.folder}/evidence") as tables:
         return run_checks(tables, checks)[0]

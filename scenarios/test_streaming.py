@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from pyspark.sql import functions as f
 
 from lab.harness import Lab
 from lab.mm2 import BYTES_CONVERTER, Connector
@@ -99,3 +100,10 @@ def test_an_output_that_lost_and_doubled_records_is_found_out(lab: Lab, run: Run
     assert verdicts["loss"].outcome is Outcome.FAIL
     names = {coordinates["id"] for coordinates in verdicts["loss"].first}
     assert names == {record_id("feedf20e", sequence) for sequence in range(3)}
+
+    # Nothing is missing or repeated here, so that only the block which differs is looked at.
+    other = f.when(f.col("offset") == 5, f.lit(b"other")).otherwise(f.col("value"))
+    verdicts = {v.check: v for v in verify_output(lab.spark, flow, once.withColumn("value", other))}
+
+    assert verdicts["payload"].outcome is Outcome.FAIL
+    assert {coordinates["t_first"] for coordinates in verdicts["payload"].first} == {5}

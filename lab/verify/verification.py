@@ -196,16 +196,18 @@ def histories_of(spark: SparkSession, flow: Flow, ends: Ends) -> Histories:
         compacted=compacted,
         block=BLOCK_OF_FEW if count <= LITTLE else BLOCK_OF_MANY,
         rows=count,
-        read_again=partial(_records_between, spark, flow, ends),
+        read_again={
+            "s": partial(_records_between, spark, flow, flow.source, ends.source),
+            "t": partial(_records_between, spark, flow, flow.target, ends.target),
+        },
     )
 
 
 def _records_between(
-    spark: SparkSession, flow: Flow, named: Ends, side: str, ranges: Mapping[int, tuple[int, int]]
+    spark: SparkSession, flow: Flow, cluster: Cluster, named: Frozen, ranges: Mapping[int, tuple[int, int]]
 ) -> DataFrame:
     """The records of one side between such offsets; of a partition without any, none."""
-    cluster, known = (flow.source, named.source) if side == "s" else (flow.target, named.target)
-    return _records(spark, flow, cluster, of_every_partition(known, ranges))
+    return _records(spark, flow, cluster, of_every_partition(named, ranges))
 
 
 def of_every_partition(known: Frozen, ranges: Mapping[int, tuple[int, int]]) -> Frozen:

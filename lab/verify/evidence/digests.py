@@ -78,9 +78,6 @@ def _with_limits(histories: Histories) -> DataFrame:
     partitions = with_owed(histories)
     at_end = f.col("s_owed") - f.col("t_end")
     distance = f.when(f.col("s_start") == f.col("t_start"), f.lit(0)).otherwise(at_end)
-    if histories.distances is not None:
-        partitions = partitions.join(histories.distances, ["case", "partition"], "left")
-        distance = f.coalesce("known_distance", distance)
     return partitions.withColumn("distance", distance.cast("long")).withColumns(
         {
             "low": f.greatest("s_start", f.col("t_start") + f.col("distance")),

@@ -66,9 +66,10 @@ def _narrowed(histories: Histories, closer: Closer) -> Histories:
         marked = marked.join(blocks.withColumn("one", _YES), list(BLOCK), "left")
         return marked.where(f.coalesce("all", "one", _NO) | also)
 
-    source, target = histories.source, histories.target
-    if histories.read_again is not None:
-        source, target = (histories.read_again(side, closer.ranges[side]) for side in "st")
+    source, target = (
+        histories.read_again[side](closer.ranges[side]) if side in histories.read_again else everything
+        for side, everything in (("s", histories.source), ("t", histories.target))
+    )
     ledger = chosen(ledger_in_blocks(histories), also=~known_to_ledger())
     return replace(
         histories,

@@ -1,7 +1,7 @@
 """What is judged: the records of both sides and the ledger, as frames with columns of their own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -19,6 +19,7 @@ PARTITION_COLUMNS: Final = (
     "t_start long, t_end long, t_holes long, ledger boolean, compacted boolean"
 )
 OWED_COLUMNS: Final = "case int, partition int, s_owed long"
+ReadAgain = Callable[[Mapping[int, tuple[int, int]]], DataFrame]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +43,14 @@ class Histories:
     owed: DataFrame | None = None
     compacted: bool = False  # whether any case is
     unlabelled: bool = True  # whether any record of the target may be without an id of a known run
-    # case, partition, known_distance: an offset in the source less that of its copy, where somebody knows it
-    distances: DataFrame | None = None
     block: int = 1_024  # offsets that are compared at once
     many_cases: bool = False  # a real verification is one
-    # Of a real one: the records of a side, "s" or "t", between offsets of its partitions.
-    read_again: Callable[[str, Mapping[int, tuple[int, int]]], DataFrame] | None = None
+    # By side, "s" or "t": reads its records between offsets of the partitions. A side without it is read as a
+    # whole a second time.
+    read_again: Mapping[str, ReadAgain] = field(default_factory=dict)
     rows: int = 0  # about how many, to choose the number of tasks
+
+    def with_target(self, target: DataFrame) -> "Histories":
+        """With other records in the target's place; a second reading must not go back to those of before."""
+        again = {side: read for side, read in self.read_again.items() if side != "t"}
+        return replace(self, target=target, read_again=again)

@@ -117,7 +117,9 @@ def _by_place(histories: Histories, records: DataFrame, kept: Kept) -> DataFrame
     chosen = {
         name: f.when(without_id, f.coalesce(f"s_{name}", name)).otherwise(f.col(name)) for name in ID[1:]
     }
-    return joined.withColumns(chosen).drop("in_compacted", *(f"s_{name}" for name in ID[1:]))
+    return joined.withColumns(chosen).drop(
+        "in_compacted", "older", "surplus", *(f"s_{name}" for name in ID[1:])
+    )
 
 
 def _with_flag(statement: Column, bit: int) -> Column:
