@@ -43,11 +43,11 @@ class NoneSkipped:
         return {
             "acked": count_where(f.col("acked")),
             "processed": count_where(f.col("acked") & _processed()),
-            "skipped": count_where(self.guilty()),
+            "skipped": count_where(self.offending()),
             "unsure": count_where(f.col("possible") & ~f.col("acked") & _processed()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return f.col("acked") & ~_processed()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
@@ -82,13 +82,13 @@ class ReadAgain:
         }
         return {
             "processed": count_where(_of_a_ledger() & _processed()),
-            "repeated": count_where(self.guilty()),
-            "again": _total(f.when(self.guilty(), f.col("times") - 1)),
+            "repeated": count_where(self.offending()),
+            "again": _total(f.when(self.offending(), f.col("times") - 1)),
             **of,
             "most": f.coalesce(f.max(f.when(_of_a_ledger(), f.col("times"))), f.lit(0)),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return _of_a_ledger() & (f.col("times") > 1)
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
@@ -117,11 +117,11 @@ class ProcessingOrder:
     def counts(self) -> dict[str, Column]:
         return {
             "compared": count_where(_of_a_ledger() & _processed()),
-            "inverted": count_where(self.guilty()),
+            "inverted": count_where(self.offending()),
             "replayed": count_where(_of_a_ledger() & (f.col("times") > 1)),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return f.col("inverted")
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
@@ -146,9 +146,9 @@ class NoneForeign:
     coordinates: ClassVar[tuple[str, ...]] = _PLACE
 
     def counts(self) -> dict[str, Column]:
-        return {"processed": count_where(_processed()), "foreign": count_where(self.guilty())}
+        return {"processed": count_where(_processed()), "foreign": count_where(self.offending())}
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return _processed() & ~f.col("possible")
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

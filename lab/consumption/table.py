@@ -107,8 +107,8 @@ def _inverted(rows: DataFrame) -> DataFrame:
 
     late = f.col("sequence") < reached("sequence", of_producer)
     overtaken = f.col("generation") < reached("generation", of_partition)
-    guilty = f.coalesce(late, _NO) | f.coalesce(overtaken, _NO)
-    return compared.select(*_ID, guilty.alias("inverted"))
+    offending = f.coalesce(late, _NO) | f.coalesce(overtaken, _NO)
+    return compared.select(*_ID, offending.alias("inverted"))
 
 
 def _again(clusters: Sequence[str]) -> list[str]:

@@ -140,27 +140,27 @@ def _block_times(blocks: DataFrame, what: str, side: str) -> DataFrame:
 
 
 def _troubles(records: DataFrame) -> DataFrame:
-    """What the checks call guilty, by its place in the source; a foreign record by that on the target."""
+    """What the checks call offending, by its place in the source; a foreign record by that on the target."""
     first = f.least("s_start", "first_offset")
     upstream = _bin(f.col("offset"), first, f.greatest("s_end", f.col("last_offset") + 1))
     downstream = _bin(f.col("t_first"), f.col("t_start"), f.col("t_end"))
     kinds = {
-        "missing": NoLoss().guilty(),
-        "duplicate": Duplicates().guilty(),
-        "reordered": OrderKept().guilty(),
-        "damaged": f.coalesce(PayloadIntact().guilty(), f.lit(False)) | HeadersKept().guilty(),
-        "foreign": NoPhantoms().guilty(),
+        "missing": NoLoss().offending(),
+        "duplicate": Duplicates().offending(),
+        "reordered": OrderKept().offending(),
+        "damaged": f.coalesce(PayloadIntact().offending(), f.lit(False)) | HeadersKept().offending(),
+        "foreign": NoPhantoms().offending(),
     }
     points = [
         f.when(
-            f.coalesce(guilty, f.lit(False)),
+            f.coalesce(offending, f.lit(False)),
             f.struct(
                 f.lit(what).alias("what"),
                 f.col("t_partition" if what == "foreign" else "partition").alias("partition"),
                 (downstream if what == "foreign" else upstream).cast("long").alias("place"),
             ),
         )
-        for what, guilty in kinds.items()
+        for what, offending in kinds.items()
     ]
     return (
         records.select("weight", f.explode(f.array_compact(f.array(*points))).alias("at"))

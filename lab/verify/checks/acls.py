@@ -33,7 +33,7 @@ class SameAcls:
             "others": count_where(~f.col("expected") & f.col("found") & ~self._added()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._missing() | self._added()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -18,15 +18,15 @@ class CaughtUp:
     coordinates: ClassVar[tuple[str, ...]] = c.AT_SOURCE
 
     def counts(self) -> dict[str, Column]:
-        partition = f.when(self.guilty(), f.col("partition"))
+        partition = f.when(self.offending(), f.col("partition"))
         return {
             "owed": c.records_where(c.owed()),
-            "behind": c.records_where(self.guilty()),
+            "behind": c.records_where(self.offending()),
             "partitions_behind": f.count_distinct(partition),
             "gone_from_target": c.records_where(c.owed() & c.gone_from_target() & c.in_tail()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return c.lost() & ~c.in_target() & c.in_tail()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

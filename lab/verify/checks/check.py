@@ -38,7 +38,7 @@ class Check(Protocol):
         """Aggregate expressions over the table, by the name of the count; integers, 0 over no rows."""
         ...
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         """Which rows are to be shown as first coordinates."""
         ...
 
@@ -141,10 +141,10 @@ def _with_first(
     }
     first: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
     for name, table in tables.items():
-        guilty = [_first(table, check) for check in checks if check.table == name and check.name in wanted]
-        if guilty:
-            everyone = guilty[0]
-            for more in guilty[1:]:
+        offending = [_first(table, check) for check in checks if check.table == name and check.name in wanted]
+        if offending:
+            everyone = offending[0]
+            for more in offending[1:]:
                 everyone = everyone.unionAll(more)
             for row in sorted(everyone.collect(), key=lambda row: row["rank"]):
                 first.setdefault((row["case"], row["check"]), []).append(json.loads(row["coordinates"]))
@@ -166,7 +166,7 @@ def _with_first(
 def _first(table: DataFrame, check: Check) -> DataFrame:
     order = Window.partitionBy("case").orderBy(*(f.col(c).asc_nulls_last() for c in check.coordinates))
     return (
-        table.where(f.coalesce(check.guilty(), f.lit(False)))
+        table.where(f.coalesce(check.offending(), f.lit(False)))
         .select("case", *check.coordinates, f.row_number().over(order).alias("rank"))
         .where(f.col("rank") <= FIRST)
         .select(

@@ -26,10 +26,10 @@ class MonotonicCheckpoints:
             "checkpoints": count_where(f.col("upstream").isNotNull()),
             "followed": count_where(f.col("prev_upstream").isNotNull()),
             "rewinds": count_where(f.col("upstream") < f.col("prev_upstream")),
-            "backwards": count_where(self.guilty()),
+            "backwards": count_where(self.offending()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         forward = f.col("upstream") >= f.col("prev_upstream")
         return forward & (f.col("downstream") < f.col("prev_downstream"))
 

@@ -31,7 +31,7 @@ class SameLastValues:
             "gone_from_target": count_where(self._gone_from_target()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._missing() | self._stale() | self._alive_again()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -40,7 +40,7 @@ class CheckpointCoverage:
             "stale": count_where(self._stale()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._uncovered() | self._stale()
 
     def _uncovered(self) -> Column:

@@ -26,15 +26,15 @@ class Duplicates:
         too_many = f.when(self._copies_alone(), f.col("t_count")).otherwise(
             f.col("t_count") - self._expected()
         )
-        extra = f.when(self.guilty(), too_many).otherwise(0)
+        extra = f.when(self.offending(), too_many).otherwise(0)
         return {
             "mirrored": c.records_where(self._judged() | self._copies_alone()),
-            "duplicated": c.records_where(self.guilty()),
+            "duplicated": c.records_where(self.offending()),
             "extra": f.coalesce(f.sum(extra * f.col("weight")), f.lit(0)),
-            "most": f.coalesce(f.max(f.when(self.guilty(), f.col("t_count"))), f.lit(0)),
+            "most": f.coalesce(f.max(f.when(self.offending(), f.col("t_count"))), f.lit(0)),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return (self._judged() & (f.col("t_count") > self._expected())) | self._copies_alone()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

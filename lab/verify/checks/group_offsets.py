@@ -37,7 +37,7 @@ class SyncedGroupOffsets:
             "beyond_the_end": count_where(self._beyond()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._behind() | self._ahead() | self._moved_back() | self._beyond()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

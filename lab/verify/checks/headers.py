@@ -20,11 +20,11 @@ class HeadersKept:
     def counts(self) -> dict[str, Column]:
         return {
             "compared": c.records_where(c.in_both()),
-            "changed": c.records_where(self.guilty()),
-            "base64": c.records_where(self.guilty() & f.col("t_encoded") & ~f.col("s_encoded")),
+            "changed": c.records_where(self.offending()),
+            "base64": c.records_where(self.offending() & f.col("t_encoded") & ~f.col("s_encoded")),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return c.in_both() & ~f.col("same_headers")
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -37,7 +37,7 @@ class LedgerHolds:
             "deleted_since": c.records_where(c.acked() & c.gone_from_source()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._missing() | self._moved() | self._damaged() | self._refused() | self._unlisted()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -41,7 +41,7 @@ class NoLoss:
             "gone_from_target": c.records_where(self._gone_from_target()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return c.lost() | c.gone_from_both() | self._gone_from_target()
 
     @staticmethod

@@ -26,13 +26,13 @@ class OrderKept:
         one_of_many = f.col("s_count") > 1
         return {
             "compared": c.records_where(known & ~one_of_many),
-            "inverted": c.records_where(self.guilty()),
+            "inverted": c.records_where(self.offending()),
             "late": c.records_where(f.col("inverted") & c.compacted()),
             "replayed": c.records_where(known & ~one_of_many & (f.col("t_count") > 1)),
             "equal": c.records_where(known & one_of_many),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return f.col("inverted") & ~c.compacted()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

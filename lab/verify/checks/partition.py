@@ -18,9 +18,9 @@ class PartitionKept:
     coordinates: ClassVar[tuple[str, ...]] = c.AT_SOURCE
 
     def counts(self) -> dict[str, Column]:
-        return {"compared": c.records_where(self._compared()), "moved": c.records_where(self.guilty())}
+        return {"compared": c.records_where(self._compared()), "moved": c.records_where(self.offending())}
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         lowest = f.col("t_partition") == f.coalesce("s_partition", "l_partition")
         highest = f.col("t_partition_max") == f.coalesce("s_partition_max", "l_partition")
         return c.is_true(self._compared() & ~(lowest & highest))

@@ -21,13 +21,13 @@ class PayloadIntact:
         return {
             "compared": c.records_where(c.in_both()),
             "recomputed": c.records_where(self._recomputed()),
-            "changed": c.records_where(self.guilty()),
+            "changed": c.records_where(self.offending()),
             "null_or_not": c.records_where(
                 c.in_both() & (f.col("s_tombstone") != f.col("t_tombstone")),
             ),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         changed = c.in_both() & ~f.col("same_content")
         return c.is_true(changed | (self._recomputed() & ~f.col("t_intact")))
 

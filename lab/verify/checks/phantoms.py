@@ -38,7 +38,7 @@ class NoPhantoms:
             "unjudged": c.records_where(self._unjudged()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         phantoms = self._foreign() | self._returned()
         return phantoms | self._aborted() if self.read_committed else phantoms
 

@@ -38,7 +38,7 @@ class AllRead:
         found["of_other_sources"] = f.coalesce(f.sum("t_others"), f.lit(0))
         return found
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return is_true(self._unread("s") != 0) | is_true(self._unread("t") != 0)
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -35,7 +35,7 @@ class NothingSkipped:
             "unclear": self._sum("skipped", (f.col("skipped") > 0) & ~self._skipped()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return f.col("skipped") > 0
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -31,7 +31,7 @@ class TrueSyncPairs:
             "outdated": count_where(f.col("outdated")),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._different() | self._beyond()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -40,7 +40,7 @@ class TightTranslation:
             "most_behind": f.coalesce(f.max(f.when(translated & ~at_head(), again)), f.lit(0)),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._loose() & (f.col("settled") | ~self._as_fresh())
 
     def _loose(self) -> Column:

@@ -21,11 +21,11 @@ class TimestampKept:
         return {
             "compared": c.records_where(c.in_both()),
             "by_broker": c.records_where(c.in_both() & f.col("t_stamped_by_broker")),
-            "changed": c.records_where(self.guilty() & ~f.col("t_stamped_by_broker")),
-            "earlier": c.records_where(self.guilty() & f.col("t_stamped_by_broker")),
+            "changed": c.records_where(self.offending() & ~f.col("t_stamped_by_broker")),
+            "earlier": c.records_where(self.offending() & f.col("t_stamped_by_broker")),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         later = f.col("t_timestamp") >= f.col("s_timestamp")
         expected = f.when(f.col("t_stamped_by_broker"), later).otherwise(f.col("same_timestamp"))
         return c.is_true(c.in_both() & ~expected)

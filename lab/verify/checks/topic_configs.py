@@ -27,11 +27,14 @@ class SameTopicConfigs:
         return {
             "keys": count_where(f.col("key").isNotNull()),
             "judged": count_where(f.col("judged")),
-            "not_due": count_where(self.guilty() & ~f.col("due")),
-            **{rule: count_where(self.guilty() & f.col("due") & (f.col("rule") == rule)) for rule in _WRONG},
+            "not_due": count_where(self.offending() & ~f.col("due")),
+            **{
+                rule: count_where(self.offending() & f.col("due") & (f.col("rule") == rule))
+                for rule in _WRONG
+            },
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return f.col("judged") & ~f.col("expected").eqNullSafe(f.col("found"))
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

@@ -30,7 +30,7 @@ class SameTopics:
             ),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._missing() | self._too_small() | self._internal()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:

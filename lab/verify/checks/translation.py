@@ -33,7 +33,7 @@ class SafeTranslation:
             "beyond_the_end": count_where(self._beyond()),
         }
 
-    def guilty(self) -> Column:
+    def offending(self) -> Column:
         return self._skips() | self._beyond()
 
     def judge(self, counts: Counts) -> tuple[Outcome, str]:
