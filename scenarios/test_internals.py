@@ -27,6 +27,7 @@ from lab.verify.checks.topic_set import SameTopics
 from lab.verify.evidence import LEDGER_COLUMNS, PARTITION_COLUMNS, Histories, evidence
 from lab.verify.flow import Flow
 from lab.verify.internals import rows_table
+from lab.verify.mm2_checks import checks, read, tables
 from lab.verify.parity import (
     AclRow,
     ConfigRow,
@@ -38,7 +39,6 @@ from lab.verify.parity import (
     topic_rows,
 )
 from lab.verify.verdict import Outcome, Verdict
-from lab.verify.workings import checks, read, tables
 from lab.wait import RECORDS_ARRIVE_S, NotYet, wait_until
 from lab.workload import Plan, produce
 from scenarios.commands import lab_command
@@ -294,10 +294,10 @@ def test_all_checks_over_what_mm2_did_pass(
         timeout_s=RECORDS_ARRIVE_S,
         what="the newest checkpoint is due",
     )
-    workings = read(_flow(lab, source_connector, checkpoint_connector))
+    state = read(_flow(lab, source_connector, checkpoint_connector))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
-        its = checks(workings)
-        judged = run_checks(tables(lab.spark, workings, found, its), its)[0]
+        its = checks(state)
+        judged = run_checks(tables(lab.spark, state, found, its), its)[0]
     verdicts = {v.check: v for v in judged}
     assert verdicts.pop("skipped").outcome is Outcome.NOT_APPLICABLE, "the source has deleted nothing"
     assert {check: v.outcome for check, v in verdicts.items()} == dict.fromkeys(verdicts, Outcome.PASS), (
@@ -316,10 +316,10 @@ def _newest_ms(records: list[Record]) -> int:
 def test_without_a_checkpoint_connector_its_questions_do_not_arise(
     lab: Lab, source_connector: Connector
 ) -> None:
-    workings = read(_flow(lab, source_connector, None))
+    state = read(_flow(lab, source_connector, None))
     with evidence(_histories(lab, source_connector.remote_topic(ORDERS))) as found:
-        its = checks(workings)
-        judged = run_checks(tables(lab.spark, workings, found, its), its)[0]
+        its = checks(state)
+        judged = run_checks(tables(lab.spark, state, found, its), its)[0]
     outcomes = {v.check: v.outcome for v in judged}
     assert outcomes.pop("skipped") is Outcome.NOT_APPLICABLE, "the source has deleted nothing"
     about_groups = ("translation", "tightness", "checkpoints", "coverage", "group_offsets")

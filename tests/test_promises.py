@@ -30,7 +30,7 @@ LAYERS = (
 WITHIN = {
     "verify": (
         *("verdict", "report", "flow", "due", "seen", "parity", "standing", "spans", "skipping", "internals"),
-        *("alignment", "evidence", "checks", "mm2_state", "workings", "figures", "belonging", "ends"),
+        *("alignment", "evidence", "checks", "mm2_state", "mm2_checks", "figures", "belonging", "ends"),
         *("position", "catching_up", "verification", "__init__"),
     ),
 }

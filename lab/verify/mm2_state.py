@@ -27,7 +27,7 @@ _KEEP_S: Final = 7200.0  # how long what was seen may be of use, whatever the in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workings:
+class Mm2State:
     """What the clients read at one moment; None is what a cluster would not tell."""
 
     flow: Flow
@@ -47,14 +47,14 @@ class Workings:
         return min((group.due_ms for group in self.groups or ()), default=0)
 
 
-def read(flow: Flow) -> Workings:
+def read(flow: Flow) -> Mm2State:
     """Name the ends of MM2's topics, then read what the clients can: groups, configs, ACLs, topics.
 
     Again, while something is not as it should be that MM2's next round, coming soon, may put right.
     """
     seen = Seen.load(flow.seen, _ids(flow))
     dues = Dues.of(flow.connector, flow.checkpointer or flow.connector)
-    found: list[tuple[Workings, Before]] = []
+    found: list[tuple[Mm2State, Before]] = []
     begun_ms = _now_ms()
 
     def look() -> bool | NotYet:
@@ -65,17 +65,17 @@ def read(flow: Flow) -> Workings:
 
     with contextlib.suppress(TimedOut):  # then it is judged as it is
         wait_until(look, timeout_s=SHORT_S + 2 * PATIENCE_S, what="MM2's next round", pause_s=0.5)
-    workings, now = found[0]
+    state, now = found[0]
     keep_s = min(_KEEP_S, max(dues.covered.after_s, dues.synced.after_s))
     seen.save(now, keep_ms=now.at_ms - keep_s * 1000)
-    return workings
+    return state
 
 
 def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _look(flow: Flow, standing: Standing) -> tuple[Workings, Before]:
+def _look(flow: Flow, standing: Standing) -> tuple[Mm2State, Before]:
     connector, before = flow.connector, standing.seen.before
     syncs = _ends(flow.syncs_at, connector.offset_syncs_topic) if flow.emits_syncs else {}
     checkpointer = flow.checkpointer if flow.emits_checkpoints else None
@@ -86,7 +86,7 @@ def _look(flow: Flow, standing: Standing) -> tuple[Workings, Before]:
     topics = _or_none(
         lambda: parity.topic_rows(connector, flow.source.topics(), flow.target.topics(), kafka_4=flow.kafka_4)
     )
-    workings = Workings(
+    state = Mm2State(
         flow=flow,
         syncs=syncs,
         checkpoints=checkpoints,
@@ -98,7 +98,7 @@ def _look(flow: Flow, standing: Standing) -> tuple[Workings, Before]:
         transactions=flow.source.has_topic(_TRANSACTIONS),
         later=standing.later,
     )
-    return workings, Before(
+    return state, Before(
         at_ms=standing.now_ms,
         acls=None if acls is None else acls[2],
         configs=None if configs is None else configs[1],

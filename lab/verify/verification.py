@@ -24,7 +24,7 @@ from lab.errors import NotEnough
 from lab.kafka import Cluster, Offsets
 from lab.ledger import UNKNOWN, Summary
 from lab.spark import SparkSession, topic_frame, upload
-from lab.verify import workings
+from lab.verify import mm2_checks
 from lab.verify.catching_up import wait_for_target
 from lab.verify.checks import STANDARD, AllRead, Check, Duplicates, NoPhantoms, run_checks
 from lab.verify.ends import (
@@ -49,8 +49,8 @@ from lab.verify.evidence import (
 )
 from lab.verify.figures import figures
 from lab.verify.flow import Flow
+from lab.verify.mm2_checks import Mm2State
 from lab.verify.verdict import Outcome, Verdict, worst
-from lab.verify.workings import Workings
 
 # Offsets that are compared at once: the fewer, the less is looked at where one record differs.
 BLOCK_OF_FEW: Final = 128
@@ -95,7 +95,7 @@ class Stages:
 
 def check_names() -> list[str]:
     """Of every check that `verify` knows, in the order in which they are shown."""
-    return [*(check.name for check in STANDARD), *(check.name for check in workings.CHECKS)]
+    return [*(check.name for check in STANDARD), *(check.name for check in mm2_checks.CHECKS)]
 
 
 def wanted_checks(only: Collection[str] | None) -> set[str]:
@@ -119,10 +119,10 @@ def verify(
         owed, frozen_at = source_ends(flow), datetime.now(UTC)
         with others_at_rest(flow) as others:
             samples = wait_for_target(flow, owed, others, timeout_s=timeout_s, say=say)
-    doings: Workings | None = None
-    if wanted & {check.name for check in workings.CHECKS}:
+    state: Mm2State | None = None
+    if wanted & {check.name for check in mm2_checks.CHECKS}:
         with stages.stage("read MM2's own topics, groups, configs and ACLs", say):
-            doings = workings.read(flow)
+            state = mm2_checks.read(flow)
     with stages.stage("hand the ledgers to Spark", say):
         notes: list[str] = []
         ends = name_ends(flow, owed, frozen_at, tell=notes.append)
@@ -134,10 +134,10 @@ def verify(
         with stages.stage("judge", say):
             known = [
                 *_of_records(flow, allow_duplicates=allow_duplicates),
-                *(workings.checks(doings) if doings else ()),
+                *(mm2_checks.checks(state) if state else ()),
             ]
             checks = [check for check in known if check.name in wanted]
-            tables = {**records, **(workings.tables(spark, doings, records, checks) if doings else {})}
+            tables = {**records, **(mm2_checks.tables(spark, state, records, checks) if state else {})}
             verdicts = run_checks(tables, checks)[0]
         with stages.stage("count for the report", say):
             drawn = figures(records, verdicts)

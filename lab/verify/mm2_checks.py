@@ -26,9 +26,9 @@ from lab.verify.checks.topic_configs import SameTopicConfigs
 from lab.verify.checks.topic_set import SameTopics
 from lab.verify.checks.translation import SafeTranslation
 from lab.verify.flow import Flow
-from lab.verify.mm2_state import Workings, read
+from lab.verify.mm2_state import Mm2State, read
 
-__all__ = ["CHECKS", "Workings", "checks", "read", "tables"]
+__all__ = ["CHECKS", "Mm2State", "checks", "read", "tables"]
 
 # Those over the tables, in the order in which they are shown.
 CHECKS: Final[tuple[type[Check], ...]] = (
@@ -44,9 +44,9 @@ CHECKS: Final[tuple[type[Check], ...]] = (
 )
 
 
-def checks(workings: Workings) -> tuple[Check, ...]:
+def checks(state: Mm2State) -> tuple[Check, ...]:
     """All of CHECKS, knowing what the connectors were asked to do."""
-    flow, later = workings.flow, workings.later
+    flow, later = state.flow, state.later
     config, given = flow.connector.config, flow.emits_checkpoints
     lag_max = int(config.get("offset.lag.max", "100"))
 
@@ -58,18 +58,18 @@ def checks(workings: Workings) -> tuple[Check, ...]:
         NothingSkipped(
             applies=flow.emits_syncs,
             counts_records=not flow.writes_transactions and not flow.others,
-            transactions=workings.transactions,
+            transactions=state.transactions,
         ),
         SafeTranslation(applies=given),
         TightTranslation(applies=given, offset_lag_max=lag_max, later=when(TightTranslation)),
-        MonotonicCheckpoints(applies=given, has_groups=workings.groups != []),
+        MonotonicCheckpoints(applies=given, has_groups=state.groups != []),
         CheckpointCoverage(applies=given, offset_lag_max=lag_max, later=when(CheckpointCoverage)),
         SyncedGroupOffsets(later=when(SyncedGroupOffsets)),
         SameTopicConfigs(
             applies=config.get("sync.topic.configs.enabled") != "false", later=when(SameTopicConfigs)
         ),
         SameAcls(
-            applies=config.get("sync.topic.acls.enabled") != "false" and workings.has_acls,
+            applies=config.get("sync.topic.acls.enabled") != "false" and state.has_acls,
             later=when(SameAcls),
         ),
         SameTopics(later=when(SameTopics)),
@@ -77,39 +77,39 @@ def checks(workings: Workings) -> tuple[Check, ...]:
 
 
 def tables(
-    spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame], judging: Collection[Check]
+    spark: SparkSession, state: Mm2State, evidence: Mapping[str, DataFrame], judging: Collection[Check]
 ) -> dict[str, DataFrame]:
     """The tables that these checks judge, beside the evidence; without those that could not be read."""
     # read once, by whoever wants them first
-    read_checkpoints = cache(lambda: _checkpoints(spark, workings))
+    read_checkpoints = cache(lambda: _checkpoints(spark, state))
     ways: dict[str, Callable[[], DataFrame | None]] = {
-        "syncs": lambda: _syncs_table(spark, workings, evidence),
+        "syncs": lambda: _syncs_table(spark, state, evidence),
         "checkpoints": lambda: _checkpoints_table(spark, read_checkpoints()),
-        "groups": lambda: _groups_table(spark, workings, evidence, read_checkpoints),
-        "configs": lambda: _rows_table(spark, parity.ConfigRow, workings.configs),
-        "acls": lambda: _rows_table(spark, parity.AclRow, workings.acls),
-        "topics": lambda: _rows_table(spark, parity.TopicRow, workings.topics),
+        "groups": lambda: _groups_table(spark, state, evidence, read_checkpoints),
+        "configs": lambda: _rows_table(spark, parity.ConfigRow, state.configs),
+        "acls": lambda: _rows_table(spark, parity.AclRow, state.acls),
+        "topics": lambda: _rows_table(spark, parity.TopicRow, state.topics),
     }
     wanted = {check.table for check in judging}
     made = {name: make() for name, make in ways.items() if name in wanted}
     return {name: table for name, table in made.items() if table is not None}
 
 
-def _syncs_table(spark: SparkSession, workings: Workings, evidence: Mapping[str, DataFrame]) -> DataFrame:
-    if not workings.syncs:
+def _syncs_table(spark: SparkSession, state: Mm2State, evidence: Mapping[str, DataFrame]) -> DataFrame:
+    if not state.syncs:
         return _empty(spark, internals.SYNC_COLUMNS, internals.SYNC_ADDED)
-    flow = workings.flow
-    frame = _frame(spark, flow, flow.syncs_at, flow.connector.offset_syncs_topic, workings.syncs)
+    flow = state.flow
+    frame = _frame(spark, flow, flow.syncs_at, flow.connector.offset_syncs_topic, state.syncs)
     syncs = _of(offsets.offset_syncs(frame), flow.topic)
     return internals.syncs_table(syncs, evidence["records"], evidence["partitions"])
 
 
-def _checkpoints(spark: SparkSession, workings: Workings) -> DataFrame | None:
+def _checkpoints(spark: SparkSession, state: Mm2State) -> DataFrame | None:
     """Of this topic; None where none are written."""
-    flow = workings.flow
-    if not (workings.checkpoints and flow.checkpointer):
+    flow = state.flow
+    if not (state.checkpoints and flow.checkpointer):
         return None
-    frame = _frame(spark, flow, flow.target, flow.checkpointer.checkpoints_topic, workings.checkpoints)
+    frame = _frame(spark, flow, flow.target, flow.checkpointer.checkpoints_topic, state.checkpoints)
     return _of(offsets.checkpoints(frame), flow.checkpointer.remote_topic(flow.topic))
 
 
@@ -121,17 +121,17 @@ def _checkpoints_table(spark: SparkSession, found: DataFrame | None) -> DataFram
 
 def _groups_table(
     spark: SparkSession,
-    workings: Workings,
+    state: Mm2State,
     evidence: Mapping[str, DataFrame],
     read_checkpoints: Callable[[], DataFrame | None],
 ) -> DataFrame | None:
-    if workings.groups is None:
+    if state.groups is None:
         return None
-    if not workings.flow.emits_checkpoints:
+    if not state.flow.emits_checkpoints:
         return _empty(spark, internals.GROUP_COLUMNS, internals.GROUP_ADDED)
     found = read_checkpoints()
     checkpoints = _empty(spark, internals.CHECKPOINT_COLUMNS) if found is None else found
-    groups = internals.rows_table(spark, parity.GroupRow, workings.groups)
+    groups = internals.rows_table(spark, parity.GroupRow, state.groups)
     return internals.groups_table(
         internals.without_read_on(groups, checkpoints),
         checkpoints,

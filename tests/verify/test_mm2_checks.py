@@ -11,8 +11,8 @@ from lab.kafka import Acl, Cluster, ClusterError, GroupOffset, Offsets, Topic, T
 from lab.mm2 import CHECKPOINT, SOURCE, Connector
 from lab.verify import mm2_state
 from lab.verify.flow import Flow
+from lab.verify.mm2_checks import checks, read
 from lab.verify.parity import Rule
-from lab.verify.workings import checks, read
 
 
 class Told(Cluster):
