@@ -81,7 +81,8 @@ class Alignment:
                 f.when(timed, f.xxhash64("content", "timestamp")).otherwise(f.col("content")).alias("bare"),
             )
         )
-        return self.keep("ranked", ranked.join(f.broadcast(_unrepeated(ranked)), "case", "left"))
+        ranked = ranked.join(f.broadcast(_unrepeated(ranked)), "case", "left")
+        return self.keep("ranked", _with_equals(ranked))
 
     @cached_property
     def _recognized(self) -> DataFrame:
@@ -90,26 +91,13 @@ class Alignment:
         A source that has lost its beginning may have had more records of a key. That it had is taken to be
         possible where keys have no timestamp, or where what it still has shows equal records too.
         """
-        alike, bare = (Window.partitionBy(*PARTITION, key) for key in ("key", "bare"))
-        on_source = f.col("side") == "s"
-        bare_once = f.count_if(on_source).over(bare) == 1
         starts = self.partitions.select(*PARTITION, "s_start")
         certain = f.col("unrepeated") | (f.col("s_start") == 0) | (f.col("t_n") == 1)
         return (
-            self._both.withColumns(
-                {
-                    "s_n": f.count_if(on_source).over(alike),
-                    "t_n": f.count_if(~on_source).over(alike),
-                    "s_rank": f.min(f.when(on_source, f.col("rank"))).over(alike),
-                    "alike": f.min(f.when(on_source, f.col("offset"))).over(alike),
-                    # the only record of this content, whatever became of the headers
-                    "bare": f.when(bare_once, f.min(f.when(on_source, f.col("offset"))).over(bare)),
-                }
-            )
-            .where(~on_source)
+            self._both.where(f.col("side") == "t")
             .join(f.broadcast(starts), list(PARTITION), "left")
             .withColumn("anchor", f.when((f.col("s_n") == 1) & certain, f.col("s_rank")))
-            .withColumn("bare", f.when(certain, f.col("bare")))
+            .withColumn("bare", f.when(certain, f.col("bare_offset")))
             .select(*PARTITION, "offset", "rank", "key", "anchor", "alike", "bare", "s_start")
         )
 
@@ -149,14 +137,13 @@ class Alignment:
         """As far as contents agree from one certain record on, and from the other back; what is left between
         them has its place only if both say the same, as of a damaged record.
         """
-        own = f.when(f.col("anchor").isNotNull(), f.col("anchor"))
         stretch = Window.partitionBy(*PARTITION, "stretch")
         so_far, from_here = (
             stretch.orderBy(order).rowsBetween(Window.unboundedPreceding, 0)
             for order in (f.col("rank").asc(), f.col("rank").desc())
         )
         for side in ("before", "after"):
-            at = f.coalesce(own, f.col("rank") + f.col(f"d_{side}"))
+            at = f.coalesce("anchor", f.col("rank") + f.col(f"d_{side}"))
             records = self._with_source(records.withColumn(f"rank_{side}", at), side)
         agreed = {s: f.coalesce(f.col(f"key_{s}") == f.col("key"), _NO) for s in ("before", "after")}
         records = records.withColumns(
@@ -185,21 +172,12 @@ class Alignment:
             *(*PARTITION, "offset", "rank", "key", "s_start"), place.alias("s_offset"), older.alias("older")
         )
 
-    @cached_property
-    def _standing(self) -> DataFrame:
-        """The source's records by rank; `claimed`: the target has a copy that can be of no other."""
-        alike = Window.partitionBy(*PARTITION, "key")
-        on_source = f.col("side") == "s"
-        once = f.count_if(on_source).over(alike) == 1
-        return self._both.withColumn("claimed", once & (f.count_if(~on_source).over(alike) > 0)).where(
-            on_source
-        )
-
     def _with_source(self, records: DataFrame, side: str) -> DataFrame:
-        there = self._standing.select(
+        """What stands at the rank; `claimed`: the target has a copy that can be of no other record."""
+        there = self._both.where(f.col("side") == "s").select(
             *PARTITION,
-            f.col("rank").alias(f"rank_{side}"),
-            *(f.col(name).alias(f"{name}_{side}") for name in ("key", "offset", "claimed")),
+            *(f.col(name).alias(f"{name}_{side}") for name in ("rank", "key", "offset")),
+            ((f.col("s_n") == 1) & (f.col("t_n") > 0)).alias(f"claimed_{side}"),
         )
         return records.join(there, [*PARTITION, f"rank_{side}"], "left")
 
@@ -236,6 +214,23 @@ def _kept(both: DataFrame) -> DataFrame:
     times_kept = ~f.col("any_stamped")
     return found.withColumns(
         {"by_both": f.col("by_both") & times_kept, "by_time": f.col("by_time") & times_kept}
+    )
+
+
+def _with_equals(ranked: DataFrame) -> DataFrame:
+    """With how many records of each side have the key, and the first place of these in the source."""
+    alike, bare = (Window.partitionBy(*PARTITION, key) for key in ("key", "bare"))
+    on_source = f.col("side") == "s"
+    offset = f.when(on_source, f.col("offset"))
+    return ranked.withColumns(
+        {
+            "s_n": f.count_if(on_source).over(alike),
+            "t_n": f.count_if(~on_source).over(alike),
+            "s_rank": f.min(f.when(on_source, f.col("rank"))).over(alike),
+            "alike": f.min(offset).over(alike),
+            # of the only record of this content, whatever became of the headers
+            "bare_offset": f.when(f.count_if(on_source).over(bare) == 1, f.min(offset).over(bare)),
+        }
     )
 
 
