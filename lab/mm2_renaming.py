@@ -36,9 +36,9 @@ def require_known_names(connectors: Iterable[Connector]) -> None:
                 f"only topics that one of these policies names can be judged: {known}",
             )
         if found := _renaming(connector):
-            told = ", ".join(f'"{name}" ({kind})' for name, kind in found)
+            named = ", ".join(f'"{name}" ({kind})' for name, kind in found)
             raise NotEnough(
-                f'connector "{connector.name}" has transforms that may rename topics or drop records: {told}'
+                f'connector "{connector.name}" has transforms that may rename topics or drop records: {named}'
                 "; which records must be on the target, and where, is not known",
                 'verify a connector without them: "lab mm2 set" takes the key "transforms" away',
             )

@@ -19,8 +19,8 @@ def no_verdict_if_it_fails(doing: str, run: Run | None = None) -> Iterator[None]
         hint = error.hint or '"lab status" shows clusters and workers; verify again'
         raise NotEnough(error.message, hint) from error
     except Exception as error:
-        told = f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no message')}"
-        raise NotEnough(f"{doing} failed: {told}", f"{_where(run)}; verify again") from error
+        message = f"{type(error).__name__}: {next(iter(str(error).splitlines()), 'no message')}"
+        raise NotEnough(f"{doing} failed: {message}", f"{_where(run)}; verify again") from error
 
 
 def _where(run: Run | None) -> str:

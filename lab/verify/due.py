@@ -40,8 +40,8 @@ class Due:
         if off:
             return cls(interval_s=math.inf, why=f"{off[0]}.enabled is false")
         each = {key: float(config.get(key, _DEFAULTS_S[task])) for task, key in keys.items()}
-        told = ", ".join(f"{key} is {seconds:g}" for key, seconds in each.items())
-        return cls(interval_s=rounds * sum(each.values()), why=told)
+        named = ", ".join(f"{key} is {seconds:g}" for key, seconds in each.items())
+        return cls(interval_s=rounds * sum(each.values()), why=named)
 
     @property
     def after_s(self) -> float:

@@ -80,7 +80,7 @@ def tables(
     spark: SparkSession, state: Mm2State, evidence: Mapping[str, DataFrame], judging: Collection[Check]
 ) -> dict[str, DataFrame]:
     """The tables that these checks judge, beside the evidence; without those that could not be read."""
-    # read once, by whoever wants them first
+    # read once, for the first table that needs them
     read_checkpoints = cache(lambda: _checkpoints(spark, state))
     ways: dict[str, Callable[[], DataFrame | None]] = {
         "syncs": lambda: _syncs_table(spark, state, evidence),

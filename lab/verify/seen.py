@@ -27,7 +27,7 @@ class Before:
 
 @dataclass
 class Seen:
-    """`since` is told each look's values; what one look does not tell is forgotten by `save`."""
+    """`since` takes each value of a look; what a look did not have is forgotten by `save`."""
 
     ids: Sequence[str]
     before: Before | None = None

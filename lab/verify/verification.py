@@ -156,10 +156,10 @@ def verify(
 
 def _of_records(flow: Flow, *, allow_duplicates: bool) -> list[Check]:
     """Those of every topic, knowing what the connector was asked to do, and what is put up with."""
-    told: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == COMMITTED)]
+    special: list[Check] = [NoPhantoms(read_committed=flow.connector.isolation == COMMITTED)]
     if allow_duplicates:
-        told.append(Duplicates(allowed_fraction=1.0))
-    by_name = {check.name: check for check in told}
+        special.append(Duplicates(allowed_fraction=1.0))
+    by_name = {check.name: check for check in special}
     return [by_name.get(check.name, check) for check in STANDARD]
 
 

@@ -44,11 +44,11 @@ class Duplicates:
         if not extra:
             return Outcome.PASS, f"no record is duplicated on the target ({mirrored:,} checked)"
         duplicated, most = counts["duplicated"], counts["most"]
-        told = f"{duplicated:,} of {mirrored:,} records are duplicated on the target, "
-        told += f"{extra:,} copies too many, up to {most:,} of one"
+        meaning = f"{duplicated:,} of {mirrored:,} records are duplicated on the target, "
+        meaning += f"{extra:,} copies too many, up to {most:,} of one"
         if extra <= self.allowed_fraction * mirrored or self.allowed_fraction >= 1:
-            return Outcome.PASS, f"{told}: allowed"
-        return Outcome.FAIL, told
+            return Outcome.PASS, f"{meaning}: allowed"
+        return Outcome.FAIL, meaning
 
     @staticmethod
     def _expected() -> Column:

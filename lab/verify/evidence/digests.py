@@ -15,7 +15,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from lab.ledger import ACKED
-from lab.records import HEADER
 from lab.verify.evidence import fingerprints
 from lab.verify.evidence.histories import Histories
 from lab.verify.evidence.labels import with_label
@@ -120,15 +119,19 @@ def _source(histories: Histories, limits: DataFrame) -> DataFrame:
 def _target(histories: Histories, limits: DataFrame) -> DataFrame:
     """Whether a record carries an id is only guessed: it decides how records are looked at, if they are."""
     located = _located(histories.target, limits, histories, target=True)
-    starts = [f.substring("value", 1, len(run)) == f.lit(run.encode()) for run in histories.runs]
-    in_header = f.get("headers", f.lit(0)).getField("key") == HEADER
-    looks_labelled = f.coalesce(reduce(Column.__or__, starts, in_header), f.lit(False))
+    named = [f.col("value"), f.get("headers", f.lit(0)).getField("value")]
+    begins_as_an_id = (
+        f.coalesce(f.substring(where, 1, len(run)) == f.lit(run.encode()), f.lit(False))
+        for run in (*histories.runs, *histories.other_runs)
+        for where in named
+    )
+    looks_labelled = reduce(Column.__or__, begins_as_an_id, f.lit(False))
     return located.select(
         *BLOCK,
         f.lit(-1).alias("sign"),
         *_record_columns(),
         (f.col("timestamp_type") == 1).alias("stamped"),
-        (~looks_labelled if histories.runs else f.lit(True)).alias("unlabelled"),
+        (~looks_labelled).alias("unlabelled"),
     )
 
 
